@@ -1,0 +1,110 @@
+import type { Readable } from 'node:stream';
+
+/** What the store knows of one object. */
+export interface ObjectHead {
+  readonly key: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex SHA-256 of the bytes, as computed by the store or recorded at write. */
+  readonly sha256: string;
+  readonly contentType: string;
+  readonly modifiedAt: Date;
+}
+
+export interface UploadTicket {
+  readonly url: string;
+  readonly method: 'PUT';
+  /** Headers the client must send exactly; part of what is signed. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expiresAt: Date;
+}
+
+export interface PutResult {
+  readonly sizeBytes: number;
+  readonly sha256: string;
+  /** `created`: written now. `reused`: an equal object was there. `conflict`: a different object
+   *  stands at the key; nothing was written and the old bytes are untouched. */
+  readonly outcome: 'created' | 'reused' | 'conflict';
+}
+
+export interface ByteRange {
+  readonly start: number;
+  /** Inclusive, as in HTTP. */
+  readonly end: number;
+}
+
+/**
+ * Object storage: uploads, raw outputs, derivatives. Never holds status or credits.
+ *
+ * Contract, checked by test/contract/object-store for every adapter:
+ * - Keys are made by the product (`src/domain/output/object-keys.ts`): ASCII letters, digits,
+ *   `-_./=`, no empty, `.` or `..` segment. Any other key is refused with `InvalidObjectKeyError`.
+ * - Writes are atomic: a reader sees the whole object or none. A stream that fails or ends short
+ *   leaves nothing behind, not even a temporary file.
+ * - `putStream` never overwrites a different object: see `PutResult.outcome`. It streams with
+ *   bounded memory and computes the SHA-256 on the way. With `expected`, a stream whose size or
+ *   digest differs is refused with `ObjectMismatchError` and leaves nothing.
+ * - `presignPut` answers a bearer URL for exactly one key, method, length, type and SHA-256, valid
+ *   until `expiresAt`. A PUT with other length, type or bytes is refused and stores nothing. A
+ *   second PUT of the same bytes is accepted as the same object. PUT of different bytes cannot
+ *   happen because the digest is signed.
+ * - `presignGet` answers a bearer URL that serves GET and HEAD with Range until `expiresAt`.
+ *   `presignGetPrefix` answers a base URL (ending in `/`) under which every object whose key
+ *   starts with `prefix` can be read by its suffix until `expiresAt` (for HLS playlists whose
+ *   segments are relative).
+ * - `head` answers null for a missing key. `copy` is server-side and atomic; it has the outcomes of
+ *   `putStream`. `delete` of a missing key succeeds.
+ * - `list` yields keys in ascending order under a prefix, in pages, without loading all.
+ * - A store that is out of reach throws `ObjectStoreUnavailableError` (retryable).
+ */
+export interface ObjectStore {
+  putStream(
+    key: string,
+    body: Readable,
+    options: {
+      readonly contentType: string;
+      readonly sizeBytesMax: number;
+      readonly expected?: { readonly sizeBytes?: number; readonly sha256?: string };
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<PutResult>;
+  getStream(key: string, range?: ByteRange): Promise<{ head: ObjectHead; body: Readable } | null>;
+  head(key: string): Promise<ObjectHead | null>;
+  copy(fromKey: string, toKey: string): Promise<PutResult>;
+  delete(key: string): Promise<void>;
+  list(prefix: string): AsyncIterable<ObjectHead>;
+  presignPut(
+    key: string,
+    options: {
+      readonly sizeBytes: number;
+      readonly sha256: string;
+      readonly contentType: string;
+      readonly now: Date;
+      readonly expiresAt: Date;
+    },
+  ): Promise<UploadTicket>;
+  presignGet(
+    key: string,
+    options: { readonly now: Date; readonly expiresAt: Date; readonly downloadName?: string },
+  ): Promise<string>;
+  presignGetPrefix(
+    prefix: string,
+    options: { readonly now: Date; readonly expiresAt: Date },
+  ): Promise<string>;
+}
+
+export class InvalidObjectKeyError extends Error {
+  readonly code = 'INVALID_OBJECT_KEY';
+}
+
+export class ObjectMismatchError extends Error {
+  readonly code = 'OBJECT_MISMATCH';
+}
+
+/** The object is larger than the given bound; nothing was kept. */
+export class ObjectTooLargeError extends Error {
+  readonly code = 'OBJECT_TOO_LARGE';
+}
+
+export class ObjectStoreUnavailableError extends Error {
+  readonly code = 'OBJECT_STORE_UNAVAILABLE';
+}
