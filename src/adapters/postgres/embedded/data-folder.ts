@@ -2,8 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import type { NoticeLog } from '../notice-log';
+
 import { EmbeddedPostgresError } from './embedded-postgres-error';
-import type { EmbeddedPostgresLog } from './embedded-postgres-error';
 import { listFallbackRoots } from './fallback-roots';
 import { findClosedFolder } from './server-user';
 import type { ServerUser } from './server-user';
@@ -32,7 +33,7 @@ export interface DataFolder {
 export async function prepareDataFolder(
   dataDir: string,
   user: ServerUser,
-  log: EmbeddedPostgresLog,
+  log: NoticeLog,
 ): Promise<DataFolder> {
   const asked = path.resolve(dataDir);
   await makeFolder(asked);
@@ -82,7 +83,7 @@ async function moveElsewhere(
   asked: string,
   obstacle: string,
   user: ServerUser,
-  log: EmbeddedPostgresLog,
+  log: NoticeLog,
 ): Promise<string> {
   const [root] = await listFallbackRoots(user);
   if (root === undefined) {

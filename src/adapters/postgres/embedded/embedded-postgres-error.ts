@@ -13,9 +13,3 @@ export class EmbeddedPostgresError extends Error {
     super(`${reason} ${remedy}`, options);
   }
 }
-
-/** Where notices and warnings go. `console` and a pino logger both fit. */
-export interface EmbeddedPostgresLog {
-  info(message: string): void;
-  warn(message: string): void;
-}

@@ -2,8 +2,9 @@ import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/p
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
+import type { NoticeLog } from '../notice-log';
+
 import { EmbeddedPostgresError } from './embedded-postgres-error';
-import type { EmbeddedPostgresLog } from './embedded-postgres-error';
 import { listFallbackRoots } from './fallback-roots';
 import { findClosedFolder } from './server-user';
 import type { ServerUser } from './server-user';
@@ -30,7 +31,7 @@ export interface ServerBinaries {
  */
 export async function prepareServerBinaries(
   user: ServerUser,
-  log: EmbeddedPostgresLog,
+  log: NoticeLog,
 ): Promise<ServerBinaries> {
   const packaged = locateNativeFolder();
   await restoreLibraryLinks(packaged);
@@ -106,7 +107,7 @@ function refuseReadOnly(native: string, error: unknown): never {
 async function copyNativeFolder(
   packaged: string,
   user: ServerUser,
-  log: EmbeddedPostgresLog,
+  log: NoticeLog,
 ): Promise<string> {
   const manifest = await readFile(path.resolve(packaged, '..', 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };

@@ -2,10 +2,11 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
+import type { NoticeLog } from '../notice-log';
+
 import { prepareDataFolder } from './data-folder';
 import type { DataFolder } from './data-folder';
 import { EmbeddedPostgresError } from './embedded-postgres-error';
-import type { EmbeddedPostgresLog } from './embedded-postgres-error';
 import { initialiseCluster, readOrMakePassword } from './initialise-cluster';
 import { describeServerUrls, ensureProductDatabase } from './product-database';
 import { runCommand } from './run-command';
@@ -34,7 +35,7 @@ export interface EmbeddedPostgresOptions {
   readonly port?: number;
   /** Server settings that win over the defaults (tests switch fsync off). */
   readonly settings?: ServerSettings;
-  readonly log: EmbeddedPostgresLog;
+  readonly log: NoticeLog;
 }
 
 export interface EmbeddedPostgres {
