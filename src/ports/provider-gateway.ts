@@ -74,6 +74,10 @@ export interface ProviderGateway {
   reconcile(account: ProviderAccount, attempt: AttemptFingerprint): Promise<ReconcileOutcome>;
   verifyCallback(
     account: ProviderAccount,
-    request: { readonly headers: Readonly<Record<string, string>>; readonly rawBody: Buffer; readonly now: Date },
+    request: {
+      readonly headers: Readonly<Record<string, string>>;
+      readonly rawBody: Buffer;
+      readonly now: Date;
+    },
   ): CallbackVerdict;
 }

@@ -3,7 +3,14 @@
  * into these; nothing outside `src/adapters/provider/<vendor>` knows a vendor's spelling.
  */
 
-export const JOB_STATUSES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'UNRECOGNIZED'] as const;
+export const JOB_STATUSES = [
+  'QUEUED',
+  'RUNNING',
+  'SUCCEEDED',
+  'FAILED',
+  'CANCELED',
+  'UNRECOGNIZED',
+] as const;
 /** `UNRECOGNIZED`: a word nobody knows. It keeps the last state, is counted, and polling goes on. */
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
@@ -23,12 +30,7 @@ export type ProviderFailure = (typeof PROVIDER_FAILURES)[number];
 
 /** Where in the exchange a submit lost its answer. Only the phase decides, never an error's words. */
 export type AmbiguousPhase =
-  | 'AFTER_WRITE'
-  | 'HEADERS_TIMEOUT'
-  | 'BODY_CUT'
-  | 'NO_JOB_ID'
-  | 'GATEWAY_502'
-  | 'GATEWAY_504';
+  'AFTER_WRITE' | 'HEADERS_TIMEOUT' | 'BODY_CUT' | 'NO_JOB_ID' | 'GATEWAY_502' | 'GATEWAY_504';
 
 export interface ProviderCharge {
   /** In the provider's own currency, as an exact decimal string. */

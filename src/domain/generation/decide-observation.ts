@@ -1,0 +1,215 @@
+import { holdsSlot, type AttemptStatus } from '../attempt/statuses';
+import { assertNever } from '../kernel/assert-never';
+import {
+  canceledOrExpired,
+  CLOSE_HOLD,
+  FREE_SLOT,
+  ignore,
+  move,
+  moveSteps,
+  type AttemptFacts,
+  type Decision,
+  type Effect,
+  type Step,
+  type TaskEvent,
+  type TaskFacts,
+} from './decision';
+import { isTerminal } from './statuses';
+import { targetsOf } from './transitions';
+
+export type Observed = Extract<TaskEvent, { type: 'job_observed' }>;
+
+/** Where an observation takes the attempt; null when it says nothing new of it. */
+export const attemptTargetOf = (from: AttemptStatus, event: Observed): AttemptStatus | null => {
+  const to = observedAttemptStatus(event);
+  if (to === null || to === from) return null;
+  const rank = { ACKED: 1, RUNNING: 2, SUCCEEDED: 3, FAILED: 3, CANCELED: 3 } as const;
+  const fromRank = from in rank ? rank[from as keyof typeof rank] : 0;
+  return fromRank >= rank[to] ? null : to;
+};
+
+const observedAttemptStatus = (
+  event: Observed,
+): 'ACKED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | null => {
+  switch (event.job) {
+    case 'QUEUED':
+    case 'UNRECOGNIZED':
+      return 'ACKED';
+    case 'RUNNING':
+      return 'RUNNING';
+    case 'SUCCEEDED':
+      // Success without an output is a failure with a code of its own.
+      return event.hasOutputs ? 'SUCCEEDED' : 'FAILED';
+    case 'FAILED':
+      return 'FAILED';
+    case 'CANCELED':
+      return 'CANCELED';
+    default:
+      return assertNever(event.job, 'job status');
+  }
+};
+
+/** Judges what a provider said of a job, whichever way it came. */
+export const decideObservation = (facts: TaskFacts, event: Observed): Decision => {
+  const attempt = facts.attempt;
+  if (attempt === null) return ignore('NOT_CURRENT_ATTEMPT');
+  const attemptTo = attemptTargetOf(attempt.status, event);
+  const ended = attemptTo !== null && !holdsSlot(attemptTo);
+  const freed: Effect[] = ended ? [FREE_SLOT] : [];
+  if (isTerminal(facts.status)) {
+    const finding: Effect[] =
+      attemptTo === 'SUCCEEDED' ? [{ kind: 'RECORD_FINDING', finding: 'LATE_RESULT' }] : [];
+    return ignore('TERMINAL', [...freed, ...finding], attemptTo);
+  }
+  if (!attempt.isCurrent) return decideEarlierAttempt(facts, attempt, event, attemptTo, freed);
+  if (event.job === 'UNRECOGNIZED' && attempt.hasJob) {
+    return ignore('UNRECOGNIZED_STATUS', [
+      { kind: 'RECORD_FINDING', finding: 'UNRECOGNIZED_STATUS' },
+    ]);
+  }
+  switch (facts.status) {
+    case 'DISPATCHING':
+    case 'SUBMIT_UNKNOWN':
+      return withFound(facts, 'provider_job_found', event, attemptTo, freed);
+    case 'QUEUED':
+    case 'RETRY_WAIT':
+      return attempt.status === 'UNKNOWN' || attempt.status === 'ABANDONED'
+        ? withFound(facts, 'earlier_attempt_job_found', event, attemptTo, freed)
+        : ignore('ALREADY_PAST', freed, attemptTo);
+    case 'SUBMITTED':
+    case 'RUNNING': {
+      const next = stepFromSubmitted(facts.status, event);
+      return next === null
+        ? ignore('NO_NEWS', freed, attemptTo)
+        : moveSteps(facts, [next.step], { effects: [...next.effects, ...freed], attemptTo });
+    }
+    case 'CANCEL_REQUESTED':
+      return decideObservedWhileCanceling(facts, event, attempt, attemptTo, freed);
+    case 'OUTPUT_FETCHING':
+    case 'POST_PROCESSING':
+      return ignore('ALREADY_PAST', freed, attemptTo);
+    case 'CREATED':
+    case 'VALIDATING':
+    case 'QUOTA_RESERVED':
+      return ignore('NOT_LISTED');
+    default:
+      return assertNever(facts.status, 'task status');
+  }
+};
+
+/** First SUBMITTED, then the observation's own row: two versions in one transaction. */
+const withFound = (
+  facts: TaskFacts,
+  found: 'provider_job_found' | 'earlier_attempt_job_found',
+  event: Observed,
+  attemptTo: AttemptStatus | null,
+  freed: readonly Effect[],
+): Decision => {
+  const next = stepFromSubmitted('SUBMITTED', event);
+  const first: Step = { event: found, to: 'SUBMITTED' };
+  return next === null
+    ? moveSteps(facts, [first], { attemptTo })
+    : moveSteps(facts, [first, next.step], { effects: [...next.effects, ...freed], attemptTo });
+};
+
+const stepFromSubmitted = (
+  status: 'SUBMITTED' | 'RUNNING',
+  event: Observed,
+): { step: Step; effects: readonly Effect[] } | null => {
+  switch (event.job) {
+    case 'QUEUED':
+    case 'UNRECOGNIZED':
+      return null;
+    case 'RUNNING':
+      return status === 'RUNNING'
+        ? null
+        : { step: { event: 'provider_running', to: 'RUNNING' }, effects: [] };
+    case 'SUCCEEDED':
+      return event.hasOutputs
+        ? {
+            step: { event: 'provider_succeeded', to: 'OUTPUT_FETCHING' },
+            effects: [{ kind: 'REQUEST_FETCH' }],
+          }
+        : failedStep('provider_failed', event.mayRetry);
+    case 'FAILED':
+      return failedStep('provider_failed', event.mayRetry);
+    case 'CANCELED':
+      return failedStep('provider_canceled', event.mayRetry);
+    default:
+      return assertNever(event.job, 'job status');
+  }
+};
+
+const failedStep = (
+  event: 'provider_failed' | 'provider_canceled',
+  mayRetry: boolean,
+): { step: Step; effects: readonly Effect[] } =>
+  mayRetry
+    ? { step: { event, to: 'RETRY_WAIT' }, effects: [] }
+    : { step: { event, to: 'FAILED_FINAL' }, effects: [CLOSE_HOLD] };
+
+const decideObservedWhileCanceling = (
+  facts: TaskFacts,
+  event: Observed,
+  attempt: AttemptFacts,
+  attemptTo: AttemptStatus | null,
+  freed: readonly Effect[],
+): Decision => {
+  switch (event.job) {
+    case 'QUEUED':
+    case 'RUNNING':
+    case 'UNRECOGNIZED':
+      return attempt.hasJob
+        ? ignore('NO_NEWS', freed, attemptTo)
+        : move(facts, 'provider_job_found', 'CANCEL_REQUESTED', {
+            effects: [{ kind: 'REQUEST_CANCEL' }],
+            attemptTo,
+          });
+    case 'SUCCEEDED':
+      return event.hasOutputs
+        ? move(facts, 'completion_won', 'OUTPUT_FETCHING', {
+            effects: [{ kind: 'REQUEST_FETCH' }, ...freed],
+            attemptTo,
+            cancelOutcome: 'TOO_LATE',
+          })
+        : move(facts, 'provider_failed', canceledOrExpired(facts), {
+            effects: [CLOSE_HOLD, ...freed],
+            attemptTo,
+            cancelOutcome: 'MOOT',
+          });
+    case 'FAILED':
+      return move(facts, 'provider_failed', canceledOrExpired(facts), {
+        effects: [CLOSE_HOLD, ...freed],
+        attemptTo,
+        cancelOutcome: 'MOOT',
+      });
+    case 'CANCELED':
+      return move(facts, 'cancel_confirmed', canceledOrExpired(facts), {
+        effects: [CLOSE_HOLD, ...freed],
+        attemptTo,
+        cancelOutcome: 'CONFIRMED',
+      });
+    default:
+      return assertNever(event.job, 'job status');
+  }
+};
+
+/** A newer attempt exists: a job of an older one is a duplicate. It is cancelled; its cost is the platform's. */
+const decideEarlierAttempt = (
+  facts: TaskFacts,
+  attempt: AttemptFacts,
+  event: Observed,
+  attemptTo: AttemptStatus | null,
+  freed: readonly Effect[],
+): Decision => {
+  if (attempt.hasJob) return ignore('NOT_CURRENT_ATTEMPT', freed, attemptTo);
+  const alive = event.job === 'QUEUED' || event.job === 'RUNNING' || event.job === 'UNRECOGNIZED';
+  const effects: Effect[] = [
+    { kind: 'RECORD_FINDING', finding: 'DUPLICATE_PROVIDER_JOB' },
+    ...(alive ? [{ kind: 'REQUEST_CANCEL' } as const] : freed),
+  ];
+  if (targetsOf(facts.status, 'earlier_attempt_job_found').includes(facts.status)) {
+    return move(facts, 'earlier_attempt_job_found', facts.status, { effects, attemptTo });
+  }
+  return ignore('NOT_CURRENT_ATTEMPT', effects, attemptTo);
+};

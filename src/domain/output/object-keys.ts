@@ -1,0 +1,30 @@
+/**
+ * Object keys are made here and nowhere else: deterministic, so that a repeated step finds its own
+ * earlier work instead of writing a second copy.
+ */
+
+/** Raised when a profile's output changes, so that old derivatives are never mistaken for new ones. */
+export const PIPELINE_VERSION = 1;
+
+export const quarantineKey = (tenantId: string, assetId: string): string =>
+  `quarantine/tenants/${tenantId}/assets/${assetId}/source`;
+
+export const inputKey = (tenantId: string, assetId: string): string =>
+  `tenants/${tenantId}/assets/${assetId}/source`;
+
+export const rawOutputKey = (
+  tenantId: string,
+  taskId: string,
+  attemptId: string,
+  outputIndex: number,
+  rawGeneration: number,
+): string =>
+  `tenants/${tenantId}/tasks/${taskId}/raw/${attemptId}-${outputIndex}${rawGeneration > 1 ? `-g${rawGeneration}` : ''}`;
+
+/** Ends in `/`; each derived file stands below it under its own name. */
+export const derivativePrefix = (
+  tenantId: string,
+  rawAssetId: string,
+  profile: string,
+  pipelineVersion: number,
+): string => `tenants/${tenantId}/assets/${rawAssetId}/${profile.toLowerCase()}/${pipelineVersion}/`;

@@ -1,0 +1,115 @@
+import type { GenerationRequest } from '../generation/task';
+import type { Micros } from '../kernel/money';
+
+/** A model as the catalogue offers it, with its provider's present state. */
+export interface ModelOffer {
+  readonly id: string;
+  readonly providerId: string;
+  readonly providerModel: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly status: 'ACTIVE' | 'PAUSED' | 'RETIRED';
+  readonly quality: number;
+  readonly aspectRatios: readonly string[];
+  readonly resolutions: readonly string[];
+  readonly durationMsMin: number;
+  readonly durationMsMax: number;
+  readonly durationMsStep: number;
+  readonly supportsImage: boolean;
+  readonly supportsAudio: boolean;
+  readonly promptCharsMax: number;
+  readonly pricePerSecondMicros: Readonly<Record<string, Micros>>;
+  readonly costPerSecond: string;
+  readonly costCurrency: string;
+}
+
+export interface AccountOffer {
+  readonly id: string;
+  readonly providerId: string;
+  readonly status: 'ACTIVE' | 'PAUSED';
+  readonly concurrentMax: number;
+  readonly circuitOpenUntil: Date | null;
+}
+
+export type CapabilityRefusal =
+  | 'MODEL_UNAVAILABLE'
+  | 'ASPECT_RATIO_UNSUPPORTED'
+  | 'RESOLUTION_UNSUPPORTED'
+  | 'DURATION_UNSUPPORTED'
+  | 'IMAGE_UNSUPPORTED'
+  | 'AUDIO_UNSUPPORTED'
+  | 'PROMPT_TOO_LONG';
+
+/** Why a model cannot serve a request; null when it can. */
+export const refusalOf = (
+  offer: ModelOffer,
+  request: Omit<GenerationRequest, 'seed' | 'providerOptions' | 'model'>,
+): CapabilityRefusal | null => {
+  if (offer.status !== 'ACTIVE') return 'MODEL_UNAVAILABLE';
+  if (!offer.aspectRatios.includes(request.aspectRatio)) return 'ASPECT_RATIO_UNSUPPORTED';
+  if (!offer.resolutions.includes(request.resolution)) return 'RESOLUTION_UNSUPPORTED';
+  const fits =
+    request.durationMs >= offer.durationMsMin &&
+    request.durationMs <= offer.durationMsMax &&
+    (request.durationMs - offer.durationMsMin) % offer.durationMsStep === 0;
+  if (!fits) return 'DURATION_UNSUPPORTED';
+  if (request.imageAssetId !== null && !offer.supportsImage) return 'IMAGE_UNSUPPORTED';
+  if (request.withAudio && !offer.supportsAudio) return 'AUDIO_UNSUPPORTED';
+  if ([...request.prompt].length > offer.promptCharsMax) return 'PROMPT_TOO_LONG';
+  return null;
+};
+
+export type Route =
+  | { readonly kind: 'ROUTE'; readonly offer: ModelOffer; readonly account: AccountOffer }
+  | {
+      readonly kind: 'WAIT';
+      readonly reason: 'CIRCUIT_OPEN' | 'PROVIDER_PAUSED';
+      readonly until: Date | null;
+    }
+  | { readonly kind: 'NO_CAPABLE_MODEL' };
+
+/**
+ * Chooses model and account for one submit. A model that the user named is never swapped: only accounts of its
+ * provider compete, the one with most room first. An open circuit makes the task wait.
+ */
+export const chooseRoute = (
+  request: GenerationRequest,
+  offers: readonly ModelOffer[],
+  accounts: readonly (AccountOffer & { readonly inUse: number })[],
+  now: Date,
+): Route => {
+  const capable = offers
+    .filter((offer) => offer.id === request.model && refusalOf(offer, request) === null)
+    .sort((a, b) => comparePrice(a, b, request.resolution));
+  if (capable.length === 0) {
+    const paused = offers.some((offer) => offer.id === request.model && offer.status === 'PAUSED');
+    return paused
+      ? { kind: 'WAIT', reason: 'PROVIDER_PAUSED', until: null }
+      : { kind: 'NO_CAPABLE_MODEL' };
+  }
+  let reopensAt: Date | null = null;
+  let closed = false;
+  for (const offer of capable) {
+    const candidates = accounts
+      .filter((account) => account.providerId === offer.providerId && account.status === 'ACTIVE')
+      .sort((a, b) => b.concurrentMax - b.inUse - (a.concurrentMax - a.inUse));
+    for (const account of candidates) {
+      if (account.circuitOpenUntil === null || account.circuitOpenUntil <= now) {
+        return { kind: 'ROUTE', offer, account };
+      }
+      closed = true;
+      if (reopensAt === null || account.circuitOpenUntil < reopensAt) {
+        reopensAt = account.circuitOpenUntil;
+      }
+    }
+  }
+  return closed
+    ? { kind: 'WAIT', reason: 'CIRCUIT_OPEN', until: reopensAt }
+    : { kind: 'WAIT', reason: 'PROVIDER_PAUSED', until: null };
+};
+
+const comparePrice = (a: ModelOffer, b: ModelOffer, resolution: string): number => {
+  const left = a.pricePerSecondMicros[resolution] ?? 0n;
+  const right = b.pricePerSecondMicros[resolution] ?? 0n;
+  return left < right ? -1 : left > right ? 1 : b.quality - a.quality;
+};
