@@ -1,0 +1,130 @@
+import type { CancelOutcomeWord, CancelReason } from './statuses';
+import type { Step } from './decision';
+import { isTerminal } from './statuses';
+import type { Task } from './task';
+
+/** Columns of the hot row that a transition may change. */
+export type TaskPatch = Partial<
+  Pick<
+    Task,
+    | 'progress'
+    | 'selectedProvider'
+    | 'selectedAccount'
+    | 'currentAttemptNo'
+    | 'reservedMicros'
+    | 'settledMicros'
+    | 'outputAssetId'
+    | 'rawGeneration'
+    | 'scheduleAt'
+    | 'waitReason'
+    | 'waitingSince'
+    | 'submitTries'
+    | 'fetchTries'
+    | 'mediaTries'
+    | 'stepStartedAt'
+    | 'nextRetryAt'
+    | 'recoveryDeadlineAt'
+    | 'cancelRequestedAt'
+    | 'cancelReason'
+    | 'cancelOutcome'
+    | 'lastErrorClass'
+    | 'lastErrorCode'
+    | 'needsOperator'
+    | 'startedAt'
+    | 'finishedAt'
+  >
+>;
+
+export interface EvolveContext {
+  readonly now: Date;
+  /** When the next try is due, for RETRY_WAIT and for a step's own retry. */
+  readonly retryAt: Date | null;
+  readonly cancelReason: CancelReason | null;
+  readonly cancelOutcome: CancelOutcomeWord | null;
+  readonly recoveryWindowMs: number;
+  readonly error: { readonly class: string; readonly code: string } | null;
+}
+
+/** What a step changes in the hot row beside status and version. Pure. */
+export const evolve = (task: Task, step: Step, context: EvolveContext): TaskPatch => ({
+  ...errorPatch(context),
+  ...schedulePatch(task, step, context),
+  ...cancelPatch(task, step, context),
+  ...stepPatch(task, step, context),
+  ...(isTerminal(step.to) && task.finishedAt === null
+    ? {
+        finishedAt: context.now,
+        nextRetryAt: null,
+        ...(step.to === 'SUCCEEDED' ? { progress: 100 } : {}),
+      }
+    : {}),
+});
+
+const errorPatch = (context: EvolveContext): TaskPatch =>
+  context.error === null
+    ? {}
+    : { lastErrorClass: context.error.class, lastErrorCode: context.error.code };
+
+const schedulePatch = (task: Task, step: Step, context: EvolveContext): TaskPatch => {
+  if (step.to === 'QUEUED') {
+    return {
+      scheduleAt: context.now,
+      nextRetryAt: null,
+      waitReason: null,
+      waitingSince: context.now,
+    };
+  }
+  if (step.to === 'RETRY_WAIT') {
+    const at = context.retryAt ?? context.now;
+    return { scheduleAt: at, nextRetryAt: at, waitReason: 'RETRY_WAIT', waitingSince: context.now };
+  }
+  return task.scheduleAt === null && task.waitReason === null
+    ? {}
+    : { scheduleAt: null, waitReason: null, waitingSince: null };
+};
+
+const cancelPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch => {
+  const outcome = context.cancelOutcome === null ? {} : { cancelOutcome: context.cancelOutcome };
+  const asked = step.event === 'cancel_requested' || step.to === 'CANCEL_REQUESTED';
+  if (!asked || task.cancelRequestedAt !== null) return outcome;
+  return {
+    ...outcome,
+    cancelRequestedAt: context.now,
+    cancelReason: context.cancelReason ?? 'DEADLINE',
+    ...(step.to === 'CANCEL_REQUESTED'
+      ? { recoveryDeadlineAt: new Date(context.now.getTime() + context.recoveryWindowMs) }
+      : {}),
+  };
+};
+
+const stepPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch => {
+  if (step.event === 'dispatch_claimed') {
+    return {
+      startedAt: task.startedAt ?? context.now,
+      currentAttemptNo: task.currentAttemptNo + 1,
+      submitTries: task.submitTries + 1,
+    };
+  }
+  if (step.event === 'step_retryable' || step.event === 'url_refreshed') {
+    return task.status === 'OUTPUT_FETCHING'
+      ? { fetchTries: task.fetchTries + 1, nextRetryAt: context.retryAt }
+      : { mediaTries: task.mediaTries + 1, nextRetryAt: context.retryAt };
+  }
+  if (step.event === 'raw_corrupt' && step.to === 'OUTPUT_FETCHING') {
+    return {
+      rawGeneration: task.rawGeneration + 1,
+      fetchTries: task.fetchTries + 1,
+      nextRetryAt: null,
+    };
+  }
+  if (step.event === 'object_conflict' || step.event === 'media_budget_exhausted') {
+    return { needsOperator: true, nextRetryAt: null };
+  }
+  if (step.event === 'output_persisted') return { stepStartedAt: context.now, nextRetryAt: null };
+  if (step.to === 'OUTPUT_FETCHING') {
+    return step.event === 'cancel_requested'
+      ? {}
+      : { stepStartedAt: context.now, nextRetryAt: null };
+  }
+  return {};
+};

@@ -1,0 +1,35 @@
+/** One of the four levels of admission: `platform`, `provider:<id>`, `account:<id>`, `tenant:<id>`. */
+export interface SlotScope {
+  readonly scope: string;
+  readonly limitMax: number;
+}
+
+/**
+ * Concurrency slots. Soft: Postgres' attempts are the facts, and slots are rebuilt from them at any time.
+ *
+ * Contract, checked by test/contract/slots:
+ * - `acquire` takes all scopes or none, atomically; in use never exceeds a limit. A second acquire by the same holder
+ *   answers its present token. The token rises with every lease: a fencing token.
+ * - `renew` and `release` do nothing (false) unless the token is the holder's present one.
+ * - An expired lease still counts until `rebuild` or `expire` takes it away: unknown attempts keep their slot.
+ * - `rebuild` makes leases and counts equal to the given holders and answers what differed.
+ */
+export interface Slots {
+  acquire(
+    holder: string,
+    scopes: readonly SlotScope[],
+    ttlMs: number,
+    now: Date,
+  ): Promise<
+    | { readonly kind: 'ACQUIRED'; readonly token: bigint }
+    | { readonly kind: 'FULL'; readonly scope: string }
+  >;
+  renew(holder: string, token: bigint, ttlMs: number, now: Date): Promise<boolean>;
+  release(holder: string, token: bigint, now: Date): Promise<boolean>;
+  usage(scopes: readonly string[]): Promise<Readonly<Record<string, number>>>;
+  rebuild(
+    holders: readonly { readonly holder: string; readonly scopes: readonly SlotScope[] }[],
+    ttlMs: number,
+    now: Date,
+  ): Promise<{ readonly removed: number; readonly added: number }>;
+}

@@ -1,0 +1,79 @@
+import type { Asset, AssetKind, AssetStatus } from '../../domain/output/asset';
+
+export type NewAsset = Pick<
+  Asset,
+  | 'id'
+  | 'tenantId'
+  | 'projectId'
+  | 'taskId'
+  | 'attemptId'
+  | 'parentAssetId'
+  | 'kind'
+  | 'status'
+  | 'fileName'
+  | 'objectKey'
+  | 'quarantineKey'
+  | 'entryName'
+  | 'sizeBytes'
+  | 'sha256'
+  | 'declaredMime'
+  | 'detectedMime'
+  | 'pipelineVersion'
+  | 'businessKey'
+>;
+
+export type AssetPatch = Partial<
+  Pick<
+    Asset,
+    | 'objectKey'
+    | 'quarantineKey'
+    | 'entryName'
+    | 'sizeBytes'
+    | 'sha256'
+    | 'detectedMime'
+    | 'durationMs'
+    | 'width'
+    | 'height'
+    | 'frameRateNum'
+    | 'frameRateDen'
+    | 'facts'
+    | 'rejectionCode'
+    | 'rejectionDetail'
+    | 'deletedAt'
+  >
+>;
+
+export interface UploadSession {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly assetId: string;
+  readonly status: 'OPEN' | 'COMPLETED' | 'EXPIRED' | 'ABORTED';
+  readonly quarantineKey: string;
+  readonly fileName: string;
+  readonly declaredMime: string;
+  readonly declaredSizeBytes: bigint;
+  readonly declaredSha256: string;
+  readonly expiresAt: Date;
+  readonly completedAt: Date | null;
+}
+
+export interface AssetStore {
+  /** `EXISTS` when the business key is taken: the same output was recorded before. */
+  insert(asset: NewAsset, now: Date): Promise<'CREATED' | 'EXISTS'>;
+  read(assetId: string): Promise<Asset | null>;
+  readMany(assetIds: readonly string[]): Promise<Asset[]>;
+  lock(assetId: string): Promise<Asset | null>;
+  findByBusinessKey(businessKey: string): Promise<Asset | null>;
+  listOfTask(taskId: string): Promise<Asset[]>;
+  /** Guarded by the version read; throws `StaleWriteError` when the row moved meanwhile. */
+  patch(asset: Asset, to: AssetStatus, patch: AssetPatch, now: Date): Promise<Asset>;
+  listByKind(parentAssetId: string, kinds: readonly AssetKind[]): Promise<Asset[]>;
+  insertUpload(session: Omit<UploadSession, 'status' | 'completedAt'>, now: Date): Promise<void>;
+  lockUploadOfAsset(assetId: string): Promise<UploadSession | null>;
+  closeUpload(
+    sessionId: string,
+    to: 'COMPLETED' | 'EXPIRED' | 'ABORTED',
+    now: Date,
+  ): Promise<boolean>;
+  listExpiredUploads(now: Date, limit: number): Promise<UploadSession[]>;
+}

@@ -1,0 +1,67 @@
+import type { ChargedFailureBearer } from '../../domain/billing/settlement';
+import type { AccountOffer, ModelOffer } from '../../domain/scheduling/routing';
+
+export interface Tenant {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: 'FREE' | 'STANDARD' | 'PREMIUM';
+  readonly status: 'ACTIVE' | 'PAUSED';
+  readonly inFlightMax: number;
+  readonly queuedMax: number;
+  readonly uploadBytesMax: bigint;
+  readonly retentionDays: number;
+  readonly chargedFailureBearer: ChargedFailureBearer;
+}
+
+export interface Provider {
+  readonly id: string;
+  readonly displayName: string;
+  readonly status: 'ACTIVE' | 'PAUSED';
+  readonly undecidablePolicy: 'EXPIRE' | 'RETRY';
+  /** How long an unknown submit may stay undecided. */
+  readonly unknownWindowMs: number;
+  /** How long the provider's list must keep not showing the job before absence is confirmed. */
+  readonly absenceGraceMs: number;
+  readonly pollIntervalMs: number;
+  readonly outputHosts: readonly string[];
+  readonly chargesOnCancel: boolean;
+}
+
+export interface AccountRow extends AccountOffer {
+  readonly baseUrl: string;
+  /** Name of the secret in the configuration; the secret itself is never in the database. */
+  readonly secretRef: string;
+  readonly circuitFailures: number;
+}
+
+export interface CatalogStore {
+  readTenant(tenantId: string): Promise<Tenant | null>;
+  listModels(): Promise<ModelOffer[]>;
+  readModel(modelId: string): Promise<ModelOffer | null>;
+  readProvider(providerId: string): Promise<Provider | null>;
+  listAccounts(): Promise<AccountRow[]>;
+  readAccount(accountId: string): Promise<AccountRow | null>;
+  /** Counts a submit's fate for the account's circuit; `openUntil` opens it for submits. */
+  noteCircuit(
+    accountId: string,
+    failures: number,
+    openUntil: Date | null,
+    now: Date,
+  ): Promise<void>;
+}
+
+export interface Quote {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly requestHash: string;
+  readonly model: string;
+  readonly priceMicros: bigint;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly tier: string;
+  readonly expiresAt: Date;
+}
+
+export interface QuoteStore {
+  insert(quote: Quote, now: Date): Promise<void>;
+  read(quoteId: string): Promise<Quote | null>;
+}

@@ -1,0 +1,48 @@
+import type { ConsumerGroup, Envelope, OutboxMessage } from '../messages';
+
+export interface OutboxStore {
+  /** Adds messages that belong to no task transition (those leave with `TaskStore.move`). */
+  add(
+    aggregate: {
+      readonly type: 'asset' | 'generation' | 'attempt' | 'provider_event';
+      readonly id: string;
+      readonly version: number;
+      readonly tenantId: string | null;
+      readonly traceId: string;
+      readonly causationId: string | null;
+    },
+    messages: readonly OutboxMessage[],
+    now: Date,
+  ): Promise<void>;
+}
+
+export interface InboxStore {
+  /** First thing in a consumer's transaction. False: this group handled the event before; change nothing. */
+  enter(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
+}
+
+/** The outbox as the relay sees it. */
+export interface OutboxRelayStore {
+  /** Leases pending rows that are due, by row and never by a cursor, oldest first. */
+  claim(
+    now: Date,
+    leaseUntil: Date,
+    limit: number,
+  ): Promise<{ envelope: Envelope; availableAt: Date }[]>;
+  markPublished(eventIds: readonly string[], now: Date): Promise<void>;
+  markFailed(
+    eventIds: readonly string[],
+    error: string,
+    retryAt: Date,
+    triesMax: number,
+  ): Promise<void>;
+  /** Age of the oldest pending due row in milliseconds; 0 when none. */
+  oldestPendingAgeMs(now: Date): Promise<number>;
+  nextDueAt(): Promise<Date | null>;
+}
+
+/** Moves due outbox rows to the bus; answers how many. Implemented in one statement where both are one database. */
+export interface OutboxMover {
+  moveBatch(now: Date, limit: number): Promise<number>;
+  nextDueAt(): Promise<Date | null>;
+}

@@ -1,0 +1,44 @@
+import type { AssetStore } from './stores/asset-store';
+import type { AttemptStore } from './stores/attempt-store';
+import type { CatalogStore, QuoteStore } from './stores/catalog-store';
+import type { InboxStore, OutboxStore } from './stores/message-store';
+import type { MoneyStore } from './stores/money-store';
+import type { AuditStore, FindingStore, ModerationStore } from './stores/operations-store';
+import type { ProviderEventStore } from './stores/provider-event-store';
+import type { TaskStore } from './stores/task-store';
+
+/** All stores over one connection. */
+export interface Stores {
+  readonly tasks: TaskStore;
+  readonly attempts: AttemptStore;
+  readonly money: MoneyStore;
+  readonly assets: AssetStore;
+  readonly providerEvents: ProviderEventStore;
+  readonly catalog: CatalogStore;
+  readonly quotes: QuoteStore;
+  readonly outbox: OutboxStore;
+  readonly inbox: InboxStore;
+  readonly findings: FindingStore;
+  readonly moderation: ModerationStore;
+  readonly audit: AuditStore;
+}
+
+/**
+ * Short local transactions on Postgres. No external call ever happens inside one.
+ *
+ * Contract, checked by test/integration/postgres/unit-of-work.test.ts:
+ * - `transact` commits when `work` resolves and rolls back when it rejects; the rejection is passed on.
+ *   A deadlock or serialisation failure is repeated from the start a few times, so `work` must not
+ *   act outside the database.
+ * - After a commit that wrote messages the outbox bell rings; after a rollback it does not.
+ * - `stores` outside a transaction run each statement by itself.
+ * - When the database is out of reach, both throw `DatabaseUnavailableError` (retryable).
+ */
+export interface UnitOfWork {
+  readonly stores: Stores;
+  transact<T>(work: (tx: Stores) => Promise<T>): Promise<T>;
+}
+
+export class DatabaseUnavailableError extends Error {
+  readonly code = 'DATABASE_UNAVAILABLE';
+}
