@@ -120,7 +120,8 @@ function cancelVideo(parts: ServerParts, request: Request, response: Response): 
   if (!job) return;
   const result = parts.runner.cancel(job);
   if (result === 'finished') {
-    sendError(response, 409, 'already_completed', `the job is ${job.status}`);
+    const message = `the job is ${job.status}`;
+    sendError(response, 409, 'already_completed', message, { status: job.status });
   } else if (result === 'refused') {
     sendError(response, 409, 'cancel_refused', 'this job cannot be canceled');
   } else {

@@ -1,0 +1,65 @@
+import type { ReconcileOutcome } from '../../../domain/provider/vocabulary';
+import type { AttemptFingerprint } from '../../../ports/provider-gateway';
+import { listSchema, observeJob } from './wire';
+import type { WireJob } from './wire';
+
+/** One page of the provider's list, newest first, or why it could not be had. */
+export type ListPage =
+  | { readonly kind: 'PAGE'; readonly body: unknown }
+  | { readonly kind: 'UNAVAILABLE'; readonly retryAfterMs: number | null; readonly code: string };
+
+export interface ReconcileRules {
+  /** How long after the submit an entry may still be on its way into the list. */
+  readonly settleMs: number;
+  /** How far the provider's clock may be behind ours. */
+  readonly skewMs: number;
+  readonly pagesMax: number;
+}
+
+/**
+ * Walks the list back past the time of the submit and matches on the request key and the callback URL,
+ * both of which every row carries. ABSENT is said only when the list was read back far enough and the
+ * submit is old enough to be in it.
+ */
+export async function reconcileByList(
+  attempt: AttemptFingerprint,
+  now: Date,
+  rules: ReconcileRules,
+  readPage: (after: string | null) => Promise<ListPage>,
+): Promise<ReconcileOutcome> {
+  const oldestMs = attempt.submittedAt.getTime() - rules.skewMs;
+  const matches: WireJob[] = [];
+  let after: string | null = null;
+  for (let page = 0; page < rules.pagesMax; page += 1) {
+    const answer = await readPage(after);
+    if (answer.kind === 'UNAVAILABLE') return answer;
+    const list = listSchema.safeParse(answer.body).data;
+    if (!list) return { kind: 'UNAVAILABLE', retryAfterMs: null, code: 'MALFORMED_LIST' };
+    matches.push(...list.data.filter((job) => isOurs(job, attempt)));
+    const isBackFarEnough = list.data.some((job) => Date.parse(job.created_at) < oldestMs);
+    if (!list.has_more || isBackFarEnough) return decide(matches, attempt, now, rules);
+    after = list.last_id;
+  }
+  return { kind: 'UNDECIDABLE', reason: `the list is longer than ${rules.pagesMax} pages` };
+}
+
+function decide(
+  matches: readonly WireJob[],
+  attempt: AttemptFingerprint,
+  now: Date,
+  rules: ReconcileRules,
+): ReconcileOutcome {
+  const [job, ...others] = matches;
+  if (others.length > 0) {
+    return { kind: 'UNDECIDABLE', reason: `${matches.length} jobs carry this request key` };
+  }
+  if (job) return { kind: 'FOUND', observation: observeJob(job), raw: job };
+  const waitMs = attempt.submittedAt.getTime() + rules.settleMs - now.getTime();
+  // A request on its way when we looked would be taken for one that never was, and be paid twice.
+  if (waitMs > 0) return { kind: 'UNAVAILABLE', retryAfterMs: waitMs, code: 'LIST_NOT_SETTLED' };
+  return { kind: 'ABSENT' };
+}
+
+function isOurs(job: WireJob, attempt: AttemptFingerprint): boolean {
+  return job.reference === attempt.requestKey || job.callback_url === attempt.callbackUrl;
+}
