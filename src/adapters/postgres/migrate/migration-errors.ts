@@ -23,7 +23,7 @@ export class MigrationFailedError extends Error {
       `The migration ${migration} failed: ${reason}\n` +
         'Its script ran in one transaction and was rolled back. Remove the cause, then mark it as rolled back and start again: ' +
         `npx prisma migrate resolve --rolled-back ${migration}, or in SQL: ` +
-        `UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = '${migration}' AND finished_at IS NULL`,
+        `UPDATE _prisma_migrations SET rolled_back_at = started_at WHERE migration_name = '${migration}' AND finished_at IS NULL`,
       options,
     );
   }

@@ -72,7 +72,7 @@ export async function settleInterruptedMigrations(
   for (const { name, committedSteps } of interrupted) {
     const column = committedSteps > 0 ? 'finished_at' : 'rolled_back_at';
     await client.query(
-      `UPDATE _prisma_migrations SET ${column} = now()
+      `UPDATE _prisma_migrations SET ${column} = started_at
        WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL`,
       [name],
     );

@@ -157,7 +157,7 @@ function loadModule(): Promise<typeof EngineModule> {
     const bytes = await readFile(path.join(path.dirname(entry), 'schema_engine_bg.wasm'));
     const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyGlobal };
     const { instance } = await WebAssembly.instantiate(bytes, {
-      './schema_engine_bg.js': bindings,
+      './schema_engine_bg.js': withoutLingeringTimers(bindings),
     });
     bindings.__wbg_set_wasm(instance.exports);
     // Without this the engine's own panic handler throws something unreadable.
@@ -166,6 +166,20 @@ function loadModule(): Promise<typeof EngineModule> {
     return bindings;
   })();
   return loading;
+}
+
+/**
+ * The engine limits the wait for its own lock by a timer of ten seconds that it never clears; a
+ * command that migrates and ends would linger for as long.
+ */
+function withoutLingeringTimers(bindings: object): Record<string, unknown> {
+  const imports: Record<string, unknown> = { ...bindings };
+  const name = Object.keys(imports).find((key) => key.startsWith('__wbg_setTimeout_'));
+  if (name !== undefined) {
+    imports[name] = (callback: () => void, delayMs: number) =>
+      setTimeout(callback, delayMs).unref();
+  }
+  return imports;
 }
 
 function rememberPanic(message: string): void {

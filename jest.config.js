@@ -1,0 +1,52 @@
+const { readFileSync } = require('node:fs');
+const path = require('node:path');
+
+const swcOptions = JSON.parse(readFileSync(path.join(__dirname, '.swcrc'), 'utf8'));
+
+/** Packages that are ES modules only: Jest runs CommonJS, so these are compiled as our own code. */
+const ES_MODULE_PACKAGES = [
+  '@borewit/text-codec',
+  '@prisma/schema-engine-wasm',
+  '@tokenizer/inflate',
+  'file-type',
+  'strtok3',
+  'token-types',
+  'uint8array-extras',
+];
+
+const shared = {
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
+  transform: {
+    // `import()` becomes `require()`: without a flag of Node's, Jest cannot load real ES modules.
+    '^.+\\.(ts|js|mjs)$': [
+      '@swc/jest',
+      { ...swcOptions, swcrc: false, module: { ...swcOptions.module, ignoreDynamic: false } },
+    ],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULE_PACKAGES.join('|')})/)`],
+  // The main entry of this one has no condition under which CommonJS finds it.
+  moduleNameMapper: { '^file-type$': 'file-type/node' },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/data/', '<rootDir>/output/'],
+  restoreMocks: true,
+};
+
+module.exports = {
+  maxWorkers: 2,
+  reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
+  projects: [
+    {
+      ...shared,
+      displayName: 'pure',
+      testMatch: ['<rootDir>/test/{unit,architecture}/**/*.test.ts'],
+    },
+    {
+      ...shared,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/test/{flow,contract,integration,crash,e2e}/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+    },
+  ],
+};

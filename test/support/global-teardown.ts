@@ -1,0 +1,6 @@
+import './global-setup';
+
+// Jest finds its teardown by the default export.
+export default async function stopServerOfRun(): Promise<void> {
+  await globalThis.testServer?.stop();
+}
