@@ -65,9 +65,12 @@ const layers = [
     name: 'provider-vendors-are-strangers',
     severity: 'error',
     comment:
-      'One vendor never imports another. Put what they share directly in src/adapters/provider/.',
+      'One vendor never imports another. Put what they share in src/adapters/provider/http/.',
     from: { path: '^src/adapters/provider/([^/]+)/' },
-    to: { path: '^src/adapters/provider/[^/]+/', pathNot: '^src/adapters/provider/$1/' },
+    to: {
+      path: '^src/adapters/provider/[^/]+/',
+      pathNot: ['^src/adapters/provider/$1/', '^src/adapters/provider/http/'],
+    },
   },
   {
     name: 'resolvers-are-thin',

@@ -39,6 +39,11 @@ const PLANTED: readonly Planted[] = [
     text: value('../two/target'),
   },
   {
+    rule: 'provider-vendors-are-strangers',
+    from: 'src/adapters/provider/http/a.ts',
+    text: value('../two/target'),
+  },
+  {
     rule: 'resolvers-are-thin',
     from: 'src/resolvers/a.ts',
     text: value('../adapters/postgres/target'),
@@ -102,8 +107,8 @@ const LEGAL: Readonly<Record<string, string>> = {
   'src/adapters/postgres/target.ts': `export { Pool as x } from 'pg';\nexport type { X } from './generated/client';\n`,
   'src/adapters/postgres/generated/client.ts': 'export type X = number;\n',
   'src/adapters/media/target.ts': value('fluent-ffmpeg'),
-  'src/adapters/provider/shared.ts': 'export const x = 1;\n',
-  'src/adapters/provider/two/target.ts': value('../shared').replace(
+  'src/adapters/provider/http/shared.ts': 'export const x = 1;\n',
+  'src/adapters/provider/two/target.ts': value('../http/shared').replace(
     'const y',
     'const z = 2, x2 = z, y',
   ),
