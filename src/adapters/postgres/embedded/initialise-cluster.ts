@@ -65,7 +65,7 @@ export async function initialiseCluster(
   if (result.code !== 0) {
     throw new EmbeddedPostgresError(
       `Postgres could not initialise ${folder.root}: ${result.output.trim()}`,
-      'Check free disk space and permissions (`npm run doctor`), or set DATABASE_URL to a server of your own.',
+      'Check free disk space and permissions (`npm run doctor`), or set AIVEDIO_DATABASE_URL to a server of your own.',
     );
   }
   await rename(draft, folder.cluster);

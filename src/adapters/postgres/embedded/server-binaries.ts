@@ -51,7 +51,7 @@ function locateNativeFolder(): string {
   if (SUPPORTED_PLATFORMS[platform]?.includes(arch) !== true) {
     throw new EmbeddedPostgresError(
       `There is no embedded Postgres for ${platform} on ${arch}.`,
-      'Install Postgres 15 or later yourself and set DATABASE_URL.',
+      'Install Postgres 15 or later yourself and set AIVEDIO_DATABASE_URL.',
     );
   }
   try {
@@ -60,7 +60,7 @@ function locateNativeFolder(): string {
   } catch (error) {
     throw new EmbeddedPostgresError(
       `The package ${name} is not installed.`,
-      'Run `npm ci` on this machine without --omit=optional, or set DATABASE_URL to a server of your own.',
+      'Run `npm ci` on this machine without --omit=optional, or set AIVEDIO_DATABASE_URL to a server of your own.',
       { cause: error },
     );
   }

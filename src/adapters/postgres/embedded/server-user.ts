@@ -46,7 +46,7 @@ export async function resolveServerUser(): Promise<ServerUser> {
   }
   throw new EmbeddedPostgresError(
     `Postgres refuses to run as root and no account named postgres could be made (${failures.join('; ')}).`,
-    'Run as an ordinary user, or create a system account named postgres, or set DATABASE_URL to a server of your own.',
+    'Run as an ordinary user, or create a system account named postgres, or set AIVEDIO_DATABASE_URL to a server of your own.',
   );
 }
 

@@ -129,7 +129,7 @@ async function explainFailedStart(
   const said = await readFile(folder.startLog, 'utf8').catch(() => '');
   return new EmbeddedPostgresError(
     `Postgres did not start: ${(said.trim() || output.trim() || 'it said nothing').slice(-2_000)}`,
-    `Read ${path.join(folder.cluster, 'log')} for more, or set DATABASE_URL to a server of your own.`,
+    `Read ${path.join(folder.cluster, 'log')} for more, or set AIVEDIO_DATABASE_URL to a server of your own.`,
   );
 }
 
