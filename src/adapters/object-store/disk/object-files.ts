@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { ObjectStoreUnavailableError, type ObjectHead } from '../../../ports/object-store';
+
+/**
+ * Where objects lie. Each object is one folder, `objects/<key>~o/`, which holds the bytes in a file
+ * named by their SHA-256 and `meta.json`. `~` cannot occur in a key, so an object `a` and an object
+ * `a/b` do not meet, and metadata never shows up in a listing.
+ *
+ * A folder is filled under `tmp/` and then renamed into place. The rename is what publishes: it is
+ * atomic, brings bytes and metadata at once, and fails when the place is taken, so that an object
+ * is never overwritten.
+ */
+export const OBJECT_MARK = '~o';
+const META_NAME = 'meta.json';
+const PUBLISH_ATTEMPTS = 20;
+
+const META = z.object({
+  sizeBytes: z.number().int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  contentType: z.string(),
+  modifiedAt: z.iso.datetime(),
+});
+
+export interface DiskLayout {
+  readonly objectsDir: string;
+  readonly temporaryDir: string;
+}
+
+export function layoutOf(root: string): DiskLayout {
+  return { objectsDir: join(root, 'objects'), temporaryDir: join(root, 'tmp') };
+}
+
+export function objectDir(layout: DiskLayout, key: string): string {
+  return join(layout.objectsDir, `${key}${OBJECT_MARK}`);
+}
+
+export async function readHead(layout: DiskLayout, key: string): Promise<ObjectHead | null> {
+  const text = await orNullIfMissing(readFile(join(objectDir(layout, key), META_NAME), 'utf8'));
+  if (text === null) return null;
+  const meta = META.parse(JSON.parse(text));
+  return { key, ...meta, modifiedAt: new Date(meta.modifiedAt) };
+}
+
+export function bytesPath(layout: DiskLayout, head: ObjectHead): string {
+  return join(objectDir(layout, head.key), head.sha256);
+}
+
+/** A fresh folder under `tmp/`; whoever makes it removes it or publishes it. */
+export async function makeTemporaryDir(layout: DiskLayout): Promise<string> {
+  const path = join(layout.temporaryDir, randomBytes(16).toString('hex'));
+  await mkdir(path, { recursive: true });
+  return path;
+}
+
+/** Writes the metadata beside the bytes and forces both to the disk. */
+export async function sealTemporaryDir(path: string, head: ObjectHead): Promise<void> {
+  const { sizeBytes, sha256, contentType } = head;
+  const meta = { sizeBytes, sha256, contentType, modifiedAt: head.modifiedAt.toISOString() };
+  const file = await open(join(path, META_NAME), 'wx');
+  try {
+    await file.writeFile(JSON.stringify(meta));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await syncDir(path);
+}
+
+/** True when the folder now stands at the key; false when another object was there first. */
+export async function publishDir(
+  layout: DiskLayout,
+  temporaryDir: string,
+  key: string,
+): Promise<boolean> {
+  const target = objectDir(layout, key);
+  for (let attempt = 1; ; attempt += 1) {
+    await mkdir(dirname(target), { recursive: true });
+    try {
+      await rename(temporaryDir, target);
+      await syncDir(dirname(target));
+      return true;
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'EEXIST' || code === 'ENOTEMPTY') return false;
+      // A delete has just pruned the empty parent folder: it is made again.
+      if (code !== 'ENOENT' || attempt === PUBLISH_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Takes the object away at once, then removes its files and the folders left empty. */
+export async function removeObject(layout: DiskLayout, key: string): Promise<void> {
+  const target = objectDir(layout, key);
+  const grave = join(layout.temporaryDir, randomBytes(16).toString('hex'));
+  await mkdir(layout.temporaryDir, { recursive: true });
+  if ((await orNullIfMissing(rename(target, grave).then(() => true))) === null) return;
+  await syncDir(dirname(target));
+  await rm(grave, { recursive: true, force: true });
+  await pruneEmptyParents(layout, dirname(target));
+}
+
+async function pruneEmptyParents(layout: DiskLayout, from: string): Promise<void> {
+  for (let path = from; path.startsWith(`${layout.objectsDir}/`); path = dirname(path)) {
+    try {
+      await rmdir(path);
+    } catch (error) {
+      if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error))) return;
+      throw error;
+    }
+  }
+}
+
+/** Removes what a crash left under `tmp/`, if it was last touched before `olderThan`. */
+export async function sweepTemporaryDirs(layout: DiskLayout, olderThan: Date): Promise<number> {
+  const names = (await orNullIfMissing(readdir(layout.temporaryDir))) ?? [];
+  let removed = 0;
+  for (const name of names) {
+    const path = join(layout.temporaryDir, name);
+    const found = await orNullIfMissing(stat(path));
+    if (found === null || found.mtime >= olderThan) continue;
+    await rm(path, { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
+}
+
+export async function orNullIfMissing<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+const FILE_SYSTEM_CODES = new Set([
+  ...['EACCES', 'EBUSY', 'EDQUOT', 'EIO', 'EISDIR', 'EMFILE', 'ENFILE', 'ENODEV', 'ENOENT'],
+  ...['ENOSPC', 'ENOTDIR', 'ENXIO', 'EPERM', 'EROFS', 'ESTALE'],
+]);
+
+/** Turns what the file system throws (full, read-only, unmounted) into the error of the port. */
+export async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // Only what a file system says; a body whose connection was reset keeps its own error.
+    if (!FILE_SYSTEM_CODES.has(codeOf(error))) throw error;
+    throw new ObjectStoreUnavailableError(`the disk store failed: ${codeOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** By shape and not by class: errors of Node may come from another realm than this code. */
+export function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
+async function syncDir(path: string): Promise<void> {
+  const dir = await open(path, 'r');
+  try {
+    await dir.sync();
+  } finally {
+    await dir.close();
+  }
+}

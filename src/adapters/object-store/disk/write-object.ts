@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  ObjectMismatchError,
+  ObjectTooLargeError,
+  type ObjectHead,
+  type ObjectStore,
+  type PutResult,
+} from '../../../ports/object-store';
+import {
+  bytesPath,
+  makeTemporaryDir,
+  publishDir,
+  readHead,
+  sealTemporaryDir,
+  type DiskLayout,
+} from './object-files';
+
+export type PutOptions = Parameters<ObjectStore['putStream']>[2];
+
+const INCOMING_NAME = 'incoming';
+
+/** Streams the body to a temporary folder and publishes it; nothing is left when that fails. */
+export async function writeObject(
+  layout: DiskLayout,
+  key: string,
+  body: Readable,
+  options: PutOptions & { readonly now: () => Date },
+): Promise<PutResult> {
+  const temporaryDir = await makeTemporaryDir(layout).catch((error: unknown) => {
+    body.destroy();
+    throw error;
+  });
+  try {
+    const received = await receive(body, join(temporaryDir, INCOMING_NAME), options);
+    assertExpected(received, options.expected);
+    await rename(join(temporaryDir, INCOMING_NAME), join(temporaryDir, received.sha256));
+    const { contentType } = options;
+    return await publish(layout, temporaryDir, {
+      ...{ key, ...received, contentType, modifiedAt: options.now() },
+    });
+  } finally {
+    await rm(temporaryDir, { recursive: true, force: true });
+  }
+}
+
+/** Copies on the server, by reference where the file system can. */
+export async function copyObject(
+  layout: DiskLayout,
+  from: ObjectHead,
+  toKey: string,
+  now: Date,
+): Promise<PutResult> {
+  const temporaryDir = await makeTemporaryDir(layout);
+  try {
+    const path = join(temporaryDir, from.sha256);
+    await copyFile(bytesPath(layout, from), path, constants.COPYFILE_FICLONE);
+    const file = await open(path, 'r+');
+    await file.sync().finally(() => file.close());
+    return await publish(layout, temporaryDir, { ...from, key: toKey, modifiedAt: now });
+  } finally {
+    await rm(temporaryDir, { recursive: true, force: true });
+  }
+}
+
+async function publish(
+  layout: DiskLayout,
+  temporaryDir: string,
+  head: ObjectHead,
+): Promise<PutResult> {
+  const { key, sizeBytes, sha256 } = head;
+  await sealTemporaryDir(temporaryDir, head);
+  for (;;) {
+    if (await publishDir(layout, temporaryDir, key)) {
+      return { sizeBytes, sha256, outcome: 'created' };
+    }
+    const standing = await readHead(layout, key);
+    // Null: the object that was in the way has been deleted since; the place is free again.
+    if (standing === null) continue;
+    const equal = standing.sha256 === sha256 && standing.sizeBytes === sizeBytes;
+    return { sizeBytes, sha256, outcome: equal ? 'reused' : 'conflict' };
+  }
+}
+
+interface Received {
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+async function receive(body: Readable, path: string, options: PutOptions): Promise<Received> {
+  const file = await open(path, 'wx').catch((error: unknown) => {
+    body.destroy();
+    throw error;
+  });
+  const stop = (): void => {
+    body.destroy(options.signal?.reason as Error);
+  };
+  if (options.signal?.aborted) stop();
+  options.signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const received = await drainInto(body, file, options.sizeBytesMax);
+    await file.sync();
+    return received;
+  } finally {
+    options.signal?.removeEventListener('abort', stop);
+    await file.close();
+  }
+}
+
+async function drainInto(
+  body: Readable,
+  file: FileHandle,
+  sizeBytesMax: number,
+): Promise<Received> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  // Leaving the loop by an error destroys the body, so that its source is not read any further.
+  for await (const chunk of body) {
+    const bytes = asBuffer(chunk);
+    sizeBytes += bytes.length;
+    if (sizeBytes > sizeBytesMax) {
+      throw new ObjectTooLargeError(`the object has more than ${sizeBytesMax} bytes`);
+    }
+    hash.update(bytes);
+    await writeFully(file, bytes);
+  }
+  return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+/** A view where that will do: copying each chunk would cost as much as hashing it. */
+function asBuffer(chunk: unknown): Buffer {
+  if (Buffer.isBuffer(chunk)) return chunk;
+  return chunk instanceof Uint8Array ? Buffer.from(chunk) : Buffer.from(String(chunk));
+}
+
+async function writeFully(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let offset = 0; offset < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, offset);
+    offset += bytesWritten;
+  }
+}
+
+function assertExpected(received: Received, expected: PutOptions['expected']): void {
+  const { sizeBytes, sha256 } = expected ?? {};
+  if (sizeBytes !== undefined && sizeBytes !== received.sizeBytes) {
+    throw new ObjectMismatchError(`got ${received.sizeBytes} bytes, expected ${sizeBytes}`);
+  }
+  if (sha256 !== undefined && sha256 !== received.sha256) {
+    throw new ObjectMismatchError('the SHA-256 of the bytes is not the expected one');
+  }
+}
