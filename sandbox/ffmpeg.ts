@@ -19,7 +19,7 @@ export function findFfmpeg(given: string | null, searchPath: string, dataDir: st
 
 function packagedFfmpeg(): string {
   try {
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- it throws where its platform has no build
+    // It throws on a platform for which it has no build.
     return (require('@ffmpeg-installer/ffmpeg') as { path: string }).path;
   } catch (error) {
     throw new FfmpegError(`no ffmpeg on the PATH and none from npm: ${String(error)}`);

@@ -6,8 +6,8 @@ const COLUMNS = ['id', 'job_id', 'reference', 'amount', 'currency', 'at'] as con
 
 /** `GET /v1/invoice?from=&to=`: JSON lines, or CSV where the Accept header prefers it. */
 export function sendInvoice(charges: ChargeBook, request: Request, response: Response): void {
-  const from = new Date(String(request.query['from'] ?? '1970-01-01'));
-  const to = new Date(String(request.query['to'] ?? '9999-12-31'));
+  const from = readTime(request.query['from'], '1970-01-01');
+  const to = readTime(request.query['to'], '9999-12-31');
   if (Number.isNaN(from.getTime()) || Number.isNaN(to.getTime())) {
     sendError(response, 400, 'invalid_request', 'from and to must be ISO 8601 times');
     return;
@@ -26,4 +26,10 @@ export function sendInvoice(charges: ChargeBook, request: Request, response: Res
 function csvField(charge: Charge, column: (typeof COLUMNS)[number]): string {
   const value = charge[column] ?? '';
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+}
+
+/** An invalid date where the parameter is given and is no time. */
+function readTime(value: unknown, fallback: string): Date {
+  if (value === undefined) return new Date(fallback);
+  return new Date(typeof value === 'string' ? value : Number.NaN);
 }

@@ -72,8 +72,8 @@ function serveContent(
 ): void {
   const { id, index } = request.params as { id: string; index: string };
   const { expires, sig } = request.query;
-  const isSigned = parts.urls.isValid(id, Number(index), String(expires), String(sig));
-  if (!isSigned) {
+  const isSigned = typeof expires === 'string' && typeof sig === 'string';
+  if (!isSigned || !parts.urls.isValid(id, Number(index), expires, sig)) {
     sendError(response, 403, 'url_expired', 'the URL has expired or was not signed here');
     return;
   }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { Agent, request } from 'undici';
 
 export interface Delivery {
@@ -43,7 +44,10 @@ export class WebhookSender {
       readonly backoffMs: number;
       readonly triesMax: number;
     },
-  ) {}
+  ) {
+    // Every callback under way listens; Node's warning is meant for listeners that were forgotten.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   /**
    * Never rejects. `firstTry` ends when the first try was answered or failed; `done` when the event is
