@@ -26,8 +26,12 @@ const shared = {
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULE_PACKAGES.join('|')})/)`],
-  // The main entry of this one has no condition under which CommonJS finds it.
-  moduleNameMapper: { '^file-type$': 'file-type/node' },
+  moduleNameMapper: {
+    // The main entry of this one has no condition under which CommonJS finds it.
+    '^file-type$': 'file-type/node',
+    // The generated Prisma client is TypeScript that imports its parts as .js.
+    '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
+  },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/data/', '<rootDir>/output/'],
   restoreMocks: true,
 };

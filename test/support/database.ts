@@ -70,7 +70,8 @@ async function dropDatabase(name: string, pool: Pool): Promise<void> {
     await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
     return left;
   });
-  if (checkedOut > 0) leaks.unshift(`${String(checkedOut)} clients of the test's pool not released`);
+  if (checkedOut > 0)
+    leaks.unshift(`${String(checkedOut)} clients of the test's pool not released`);
   if (leaks.length > 0) throw new Error(`The test left connections open:\n${leaks.join('\n')}`);
 }
 
@@ -101,7 +102,9 @@ async function runAsSuperuser<T>(work: (client: Client) => Promise<T>): Promise<
 export function serverUrl(): string {
   const url = process.env[SERVER_URL_VARIABLE];
   if (url === undefined) {
-    throw new Error('This test needs a database: keep it in a folder of the project "integration".');
+    throw new Error(
+      'This test needs a database: keep it in a folder of the project "integration".',
+    );
   }
   return url;
 }

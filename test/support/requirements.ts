@@ -27,6 +27,16 @@ export function describeIfAvailable(name: RequirementName, title: string, body: 
   describe.skip(title, body);
 }
 
+/** A `describe` for what only happens to root; skipped aloud for everybody else, also in CI. */
+export function describeAsRoot(title: string, body: () => void): void {
+  if (process.getuid?.() === 0) {
+    describe(title, body);
+    return;
+  }
+  process.stderr.write(`SKIPPED: "${title}" checks what happens to root. Run it once as root.\n`);
+  describe.skip(title, body);
+}
+
 /** The full path of the program behind a requirement. Throws, with the remedy, when it is missing. */
 export function locateProgram(name: RequirementName): string {
   const requirement = findRequirement(name);
