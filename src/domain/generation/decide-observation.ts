@@ -1,4 +1,4 @@
-import { holdsSlot, type AttemptStatus } from '../attempt/statuses';
+import { holdsSlot, mayAttemptMove, type AttemptStatus } from '../attempt/statuses';
 import { assertNever } from '../kernel/assert-never';
 import {
   canceledOrExpired,
@@ -7,6 +7,7 @@ import {
   ignore,
   move,
   moveSteps,
+  recordFinding,
   type AttemptFacts,
   type Decision,
   type Effect,
@@ -17,20 +18,18 @@ import {
 import { isTerminal } from './statuses';
 import { targetsOf } from './transitions';
 
+const REQUEST_CANCEL: Effect = { kind: 'REQUEST_CANCEL' };
+
 export type Observed = Extract<TaskEvent, { type: 'job_observed' }>;
 
-/** Where an observation takes the attempt; null when it says nothing new of it. */
+/** Where an observation takes the attempt; null when it says nothing new of it, or the law forbids it. */
 export const attemptTargetOf = (from: AttemptStatus, event: Observed): AttemptStatus | null => {
   const to = observedAttemptStatus(event);
-  if (to === null || to === from) return null;
-  const rank = { ACKED: 1, RUNNING: 2, SUCCEEDED: 3, FAILED: 3, CANCELED: 3 } as const;
-  const fromRank = from in rank ? rank[from as keyof typeof rank] : 0;
-  return fromRank >= rank[to] ? null : to;
+  // NEW: nothing was sent, so nothing can be observed.
+  return from !== 'NEW' && mayAttemptMove(from, to) ? to : null;
 };
 
-const observedAttemptStatus = (
-  event: Observed,
-): 'ACKED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | null => {
+const observedAttemptStatus = (event: Observed): AttemptStatus => {
   switch (event.job) {
     case 'QUEUED':
     case 'UNRECOGNIZED':
@@ -56,24 +55,23 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
   const attemptTo = attemptTargetOf(attempt.status, event);
   const ended = attemptTo !== null && !holdsSlot(attemptTo);
   const freed: Effect[] = ended ? [FREE_SLOT] : [];
+  if (attemptTo === null && !attempt.hasJob) return decideImpossibleJob(facts, event);
   if (isTerminal(facts.status)) {
-    const finding: Effect[] =
-      attemptTo === 'SUCCEEDED' ? [{ kind: 'RECORD_FINDING', finding: 'LATE_RESULT' }] : [];
-    return ignore('TERMINAL', [...freed, ...finding], attemptTo);
+    return ignore('TERMINAL', [...freed, ...effectsAfterEnd(attempt, event, attemptTo)], attemptTo);
   }
   if (!attempt.isCurrent) return decideEarlierAttempt(facts, attempt, event, attemptTo, freed);
   if (event.job === 'UNRECOGNIZED' && attempt.hasJob) {
-    return ignore('UNRECOGNIZED_STATUS', [
-      { kind: 'RECORD_FINDING', finding: 'UNRECOGNIZED_STATUS' },
-    ]);
+    return ignore('UNRECOGNIZED_STATUS', [recordFinding('UNRECOGNIZED_STATUS')]);
   }
+  // Repeated or older than what is known: whatever the task's status, there is nothing to move.
+  if (attemptTo === null) return ignore(isPastProvider(facts) ? 'ALREADY_PAST' : 'NO_NEWS');
   switch (facts.status) {
     case 'DISPATCHING':
     case 'SUBMIT_UNKNOWN':
       return withFound(facts, 'provider_job_found', event, attemptTo, freed);
     case 'QUEUED':
     case 'RETRY_WAIT':
-      return attempt.status === 'UNKNOWN' || attempt.status === 'ABANDONED'
+      return attempt.status === 'ABANDONED'
         ? withFound(facts, 'earlier_attempt_job_found', event, attemptTo, freed)
         : ignore('ALREADY_PAST', freed, attemptTo);
     case 'SUBMITTED':
@@ -95,6 +93,29 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
     default:
       return assertNever(facts.status, 'task status');
   }
+};
+
+const isAlive = (event: Observed): boolean =>
+  event.job === 'QUEUED' || event.job === 'RUNNING' || event.job === 'UNRECOGNIZED';
+
+const isPastProvider = ({ status }: TaskFacts): boolean =>
+  ['QUEUED', 'RETRY_WAIT', 'OUTPUT_FETCHING', 'POST_PROCESSING'].includes(status);
+
+/** A job of an attempt that never left, or was judged never created: paid, and nobody's. */
+const decideImpossibleJob = (facts: TaskFacts, event: Observed): Decision =>
+  ignore(isTerminal(facts.status) ? 'TERMINAL' : 'NOT_LISTED', [
+    recordFinding('DUPLICATE_PROVIDER_JOB'),
+    ...(isAlive(event) ? [REQUEST_CANCEL] : []),
+  ]);
+
+/** After the end nothing moves the task: a late result is kept, a job first seen now is stopped. */
+const effectsAfterEnd = (
+  attempt: AttemptFacts,
+  event: Observed,
+  attemptTo: AttemptStatus | null,
+): readonly Effect[] => {
+  if (attemptTo === 'SUCCEEDED') return [recordFinding('LATE_RESULT')];
+  return isAlive(event) && !attempt.hasJob ? [REQUEST_CANCEL] : [];
 };
 
 /** First SUBMITTED, then the observation's own row: two versions in one transaction. */
@@ -162,7 +183,7 @@ const decideObservedWhileCanceling = (
       return attempt.hasJob
         ? ignore('NO_NEWS', freed, attemptTo)
         : move(facts, 'provider_job_found', 'CANCEL_REQUESTED', {
-            effects: [{ kind: 'REQUEST_CANCEL' }],
+            effects: [REQUEST_CANCEL],
             attemptTo,
           });
     case 'SUCCEEDED':
@@ -203,10 +224,9 @@ const decideEarlierAttempt = (
   freed: readonly Effect[],
 ): Decision => {
   if (attempt.hasJob) return ignore('NOT_CURRENT_ATTEMPT', freed, attemptTo);
-  const alive = event.job === 'QUEUED' || event.job === 'RUNNING' || event.job === 'UNRECOGNIZED';
   const effects: Effect[] = [
-    { kind: 'RECORD_FINDING', finding: 'DUPLICATE_PROVIDER_JOB' },
-    ...(alive ? [{ kind: 'REQUEST_CANCEL' } as const] : freed),
+    recordFinding('DUPLICATE_PROVIDER_JOB'),
+    ...(isAlive(event) ? [REQUEST_CANCEL] : freed),
   ];
   if (targetsOf(facts.status, 'earlier_attempt_job_found').includes(facts.status)) {
     return move(facts, 'earlier_attempt_job_found', facts.status, { effects, attemptTo });

@@ -1,14 +1,14 @@
-import type { AttemptStatus } from '../attempt/statuses';
 import { assertNever } from '../kernel/assert-never';
+import { mayStandBeside } from './attempt-pairs';
 import { decideObservation } from './decide-observation';
+import { decideSubmission, isSubmissionEvent } from './decide-submission';
 import {
-  canceledOrExpired,
   CLOSE_HOLD,
   FREE_SLOT,
   ignore,
   move,
+  recordFinding,
   type Decision,
-  type Effect,
   type IgnoreReason,
   type TaskEvent,
   type TaskFacts,
@@ -23,13 +23,16 @@ import { targetsOf } from './transitions';
  */
 export const decide = (facts: TaskFacts, event: TaskEvent): Decision => {
   if (event.type === 'job_observed') return decideObservation(facts, event);
+  if (isSubmissionEvent(event)) return decideSubmission(facts, event);
   if (isTerminal(facts.status)) {
-    return event.type === 'review_rejected'
+    return event.type === 'review_rejected' && facts.status === 'SUCCEEDED'
       ? move(facts, 'review_rejected', facts.status)
       : ignore('TERMINAL');
   }
   if (targetsOf(facts.status, event.type).length === 0) return ignore(whyNotListed(facts, event));
   switch (event.type) {
+    case 'validation_started':
+      return move(facts, event.type, 'VALIDATING');
     case 'review_required':
       return move(facts, event.type, facts.status);
     case 'review_approved':
@@ -44,41 +47,12 @@ export const decide = (facts: TaskFacts, event: TaskEvent): Decision => {
     case 'media_window_over':
       return move(facts, event.type, 'FAILED_FINAL', { effects: [CLOSE_HOLD] });
     case 'queued':
-      return move(facts, event.type, 'QUEUED', { effects: [{ kind: 'ANNOUNCE_QUEUED' }] });
     case 'retry_due':
       return move(facts, event.type, 'QUEUED', { effects: [{ kind: 'ANNOUNCE_QUEUED' }] });
     case 'dispatch_claimed':
-      return move(facts, event.type, 'DISPATCHING', { effects: [{ kind: 'REQUEST_DISPATCH' }] });
-    case 'lease_lost':
-      return decideLeaseLost(facts);
-    case 'provider_accepted':
-    case 'operator_bound':
-      return decideBound(facts, event.type);
-    case 'submit_ambiguous':
-      return decideAmbiguous(facts);
-    case 'submit_rejected':
-      return decideNotCreated(facts, event.type, event.mayRetry, event.charged);
-    case 'confirmed_not_created':
-    case 'operator_declared_absent':
-      return decideNotCreated(facts, event.type, event.mayRetry, false);
-    case 'undecidable_window_over':
-      return decideUndecidable(facts, event.retryByPolicy);
-    case 'never_sent':
-      return move(facts, event.type, canceledOrExpired(facts), {
-        effects: [CLOSE_HOLD, FREE_SLOT],
-        attemptTo: 'CANCELED',
-        cancelOutcome: 'BEFORE_SUBMIT',
-      });
+      return decideClaimed(facts);
     case 'cancel_requested':
       return decideCancel(facts);
-    case 'cancel_refused':
-      return move(facts, event.type, facts.status);
-    case 'cancel_confirmed':
-      return move(facts, event.type, canceledOrExpired(facts), {
-        effects: [CLOSE_HOLD, FREE_SLOT],
-        attemptTo: 'CANCELED',
-        cancelOutcome: 'CONFIRMED',
-      });
     case 'deadline_passed':
       return decideDeadline(facts);
     case 'step_retryable':
@@ -88,11 +62,11 @@ export const decide = (facts: TaskFacts, event: TaskEvent): Decision => {
       });
     case 'object_conflict':
       return move(facts, event.type, facts.status, {
-        effects: [{ kind: 'RECORD_FINDING', finding: 'OBJECT_CONFLICT' }],
+        effects: [recordFinding('OBJECT_CONFLICT')],
       });
     case 'media_budget_exhausted':
       return move(facts, event.type, facts.status, {
-        effects: [{ kind: 'RECORD_FINDING', finding: 'MEDIA_BUDGET_EXHAUSTED' }],
+        effects: [recordFinding('MEDIA_BUDGET_EXHAUSTED')],
       });
     case 'retention_over':
       return move(facts, event.type, 'EXPIRED', { effects: [CLOSE_HOLD] });
@@ -120,73 +94,14 @@ const whyNotListed = (facts: TaskFacts, event: TaskEvent): IgnoreReason => {
   return 'NOT_LISTED';
 };
 
-/** A worker died while it held the attempt. Whether bytes left is known only by NEW or SENDING. */
-const decideLeaseLost = (facts: TaskFacts): Decision => {
-  const sending = facts.attempt?.status === 'SENDING';
-  if (facts.status === 'CANCEL_REQUESTED') {
-    return move(facts, 'lease_lost', 'CANCEL_REQUESTED', {
-      effects: [{ kind: sending ? 'REQUEST_RECONCILE' : 'REQUEST_DISPATCH' }],
-      attemptTo: sending ? 'UNKNOWN' : null,
-    });
-  }
-  return sending
-    ? move(facts, 'lease_lost', 'SUBMIT_UNKNOWN', {
-        effects: [{ kind: 'REQUEST_RECONCILE' }],
-        attemptTo: 'UNKNOWN',
-      })
-    : move(facts, 'lease_lost', 'DISPATCHING', { effects: [{ kind: 'REQUEST_DISPATCH' }] });
-};
-
-const decideBound = (facts: TaskFacts, event: 'provider_accepted' | 'operator_bound'): Decision =>
-  facts.status === 'CANCEL_REQUESTED'
-    ? move(facts, event, 'CANCEL_REQUESTED', {
-        effects: [{ kind: 'REQUEST_CANCEL' }],
-        attemptTo: 'ACKED',
-      })
-    : move(facts, event, 'SUBMITTED', { attemptTo: 'ACKED' });
-
-const decideAmbiguous = (facts: TaskFacts): Decision =>
-  move(
-    facts,
-    'submit_ambiguous',
-    facts.status === 'CANCEL_REQUESTED' ? 'CANCEL_REQUESTED' : 'SUBMIT_UNKNOWN',
-    { effects: [{ kind: 'REQUEST_RECONCILE' }], attemptTo: 'UNKNOWN' },
-  );
-
-/** The provider created nothing (or refused and, rarely, charged for the refusal). */
-const decideNotCreated = (
-  facts: TaskFacts,
-  event: 'submit_rejected' | 'confirmed_not_created' | 'operator_declared_absent',
-  mayRetry: boolean,
-  charged: boolean,
-): Decision => {
-  const attemptTo: AttemptStatus = charged ? 'FAILED' : 'FAILED_BEFORE_ACCEPT';
-  if (facts.status === 'CANCEL_REQUESTED') {
-    return move(facts, event, canceledOrExpired(facts), {
-      effects: [CLOSE_HOLD, FREE_SLOT],
-      attemptTo,
-      cancelOutcome: 'BEFORE_SUBMIT',
-    });
-  }
-  // A confirmed absence always allows the next attempt; whether the budget does is judged at dispatch.
-  if (mayRetry || event !== 'submit_rejected') {
-    return move(facts, event, 'RETRY_WAIT', { effects: [FREE_SLOT], attemptTo });
-  }
-  return move(facts, event, 'FAILED_FINAL', { effects: [CLOSE_HOLD, FREE_SLOT], attemptTo });
-};
-
-const decideUndecidable = (facts: TaskFacts, retryByPolicy: boolean): Decision => {
-  const finding: Effect = { kind: 'RECORD_FINDING', finding: 'COST_RISK_UNKNOWN_SUBMIT' };
-  if (retryByPolicy && facts.status === 'SUBMIT_UNKNOWN') {
-    return move(facts, 'undecidable_window_over', 'RETRY_WAIT', {
-      effects: [finding],
-      attemptTo: 'ABANDONED',
-    });
-  }
-  return move(facts, 'undecidable_window_over', 'EXPIRED', {
-    effects: [finding, CLOSE_HOLD, FREE_SLOT],
-    attemptTo: 'ABANDONED',
-  });
+/** The last guard against a second submit: the table has no such road, but a row may have been edited. */
+const decideClaimed = (facts: TaskFacts): Decision => {
+  const { attempt } = facts;
+  const isOver =
+    attempt === null || !attempt.isCurrent || mayStandBeside(facts.status, attempt.status);
+  return isOver
+    ? move(facts, 'dispatch_claimed', 'DISPATCHING', { effects: [{ kind: 'REQUEST_DISPATCH' }] })
+    : ignore('EARLIER_ATTEMPT_ALIVE');
 };
 
 const decideCancel = (facts: TaskFacts): Decision => {
@@ -254,14 +169,7 @@ const decideDeadline = (facts: TaskFacts): Decision => {
         effects: [{ kind: 'REQUEST_RECONCILE' }],
       });
     case 'CANCEL_REQUESTED':
-      return move(facts, 'deadline_passed', 'EXPIRED', {
-        effects: [
-          { kind: 'RECORD_FINDING', finding: 'COST_RISK_CANCEL_UNCONFIRMED' },
-          CLOSE_HOLD,
-          FREE_SLOT,
-        ],
-        attemptTo: facts.attempt?.status === 'UNKNOWN' ? 'ABANDONED' : null,
-      });
+      return decideRecoveryOver(facts);
     case 'CREATED':
     case 'QUOTA_RESERVED':
     case 'OUTPUT_FETCHING':
@@ -273,5 +181,43 @@ const decideDeadline = (facts: TaskFacts): Decision => {
       return ignore('NOT_LISTED');
     default:
       return assertNever(facts.status, 'task status');
+  }
+};
+
+/**
+ * The provider never confirmed the cancel. A submit in doubt is given up for lost; a job that is
+ * known keeps its slot and its watch, since it may still be running.
+ */
+const decideRecoveryOver = (facts: TaskFacts): Decision => {
+  const status = facts.attempt?.isCurrent === true ? facts.attempt.status : null;
+  const finding = recordFinding('COST_RISK_CANCEL_UNCONFIRMED');
+  switch (status) {
+    case 'NEW':
+      return move(facts, 'deadline_passed', 'EXPIRED', {
+        effects: [CLOSE_HOLD, FREE_SLOT],
+        attemptTo: 'CANCELED',
+        cancelOutcome: 'BEFORE_SUBMIT',
+      });
+    case 'SENDING':
+      return move(facts, 'deadline_passed', 'EXPIRED', {
+        effects: [finding, CLOSE_HOLD, { kind: 'REQUEST_RECONCILE' }],
+        attemptTo: 'UNKNOWN',
+      });
+    case 'UNKNOWN':
+      return move(facts, 'deadline_passed', 'EXPIRED', {
+        effects: [finding, CLOSE_HOLD, FREE_SLOT],
+        attemptTo: 'ABANDONED',
+      });
+    case 'ACKED':
+    case 'RUNNING':
+    case 'ABANDONED':
+    case 'SUCCEEDED':
+    case 'FAILED':
+    case 'CANCELED':
+    case 'FAILED_BEFORE_ACCEPT':
+    case null:
+      return move(facts, 'deadline_passed', 'EXPIRED', { effects: [finding, CLOSE_HOLD] });
+    default:
+      return assertNever(status, 'attempt status');
   }
 };

@@ -22,11 +22,16 @@ export interface AttemptFacts {
 
 /** An event about a task, from whoever saw it. */
 export type TaskEvent =
+  | { readonly type: 'validation_started' }
   | { readonly type: 'review_required' | 'review_approved' | 'review_rejected' }
   | { readonly type: 'validation_passed' | 'queued' | 'dispatch_claimed' | 'retry_due' }
   | { readonly type: 'input_withdrawn' | 'no_capable_model' | 'submit_budget_exhausted' }
   | { readonly type: 'lease_lost' | 'submit_ambiguous' | 'never_sent' }
-  | { readonly type: 'provider_accepted' }
+  | {
+      readonly type: 'provider_accepted';
+      /** The attempt is bound to another job already: the provider has made two. */
+      readonly otherJob?: boolean;
+    }
   | { readonly type: 'submit_rejected'; readonly mayRetry: boolean; readonly charged: boolean }
   | {
       readonly type: 'confirmed_not_created' | 'operator_declared_absent';
@@ -51,7 +56,10 @@ export type TaskEvent =
       readonly mayRetry: boolean;
     };
 
-/** What must happen with a transition, in its transaction (money, messages) or right after it (slots). */
+/**
+ * What must happen with a transition, in its transaction (money, messages) or right after it (slots).
+ * Opening the hold is none of these: it may be refused, so it comes before the step to QUOTA_RESERVED.
+ */
 export type Effect =
   | { readonly kind: 'CLOSE_HOLD' }
   | { readonly kind: 'REQUEST_DISPATCH' }
@@ -108,7 +116,8 @@ export type IgnoreReason =
   | 'UNRECOGNIZED_STATUS'
   | 'ALREADY_REQUESTED'
   | 'ALREADY_PAST'
-  | 'NOT_CURRENT_ATTEMPT';
+  | 'NOT_CURRENT_ATTEMPT'
+  | 'EARLIER_ATTEMPT_ALIVE';
 
 interface MoveExtras {
   readonly effects?: readonly Effect[];
@@ -118,6 +127,10 @@ interface MoveExtras {
 
 export const CLOSE_HOLD: Effect = { kind: 'CLOSE_HOLD' };
 export const FREE_SLOT: Effect = { kind: 'FREE_SLOT' };
+export const recordFinding = (finding: FindingKind): Effect => ({
+  kind: 'RECORD_FINDING',
+  finding,
+});
 
 export const move = (
   facts: TaskFacts,

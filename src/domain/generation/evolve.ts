@@ -50,6 +50,7 @@ export const evolve = (task: Task, step: Step, context: EvolveContext): TaskPatc
   ...errorPatch(context),
   ...schedulePatch(task, step, context),
   ...cancelPatch(task, step, context),
+  ...operatorPatch(task, step),
   ...stepPatch(task, step, context),
   ...(isTerminal(step.to) && task.finishedAt === null
     ? {
@@ -90,12 +91,18 @@ const cancelPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch 
   return {
     ...outcome,
     cancelRequestedAt: context.now,
-    cancelReason: context.cancelReason ?? 'DEADLINE',
+    cancelReason: step.event === 'deadline_passed' ? 'DEADLINE' : (context.cancelReason ?? 'USER'),
     ...(step.to === 'CANCEL_REQUESTED'
       ? { recoveryDeadlineAt: new Date(context.now.getTime() + context.recoveryWindowMs) }
       : {}),
   };
 };
+
+/** A person was waited for; whatever moves the task on from there ends the wait. */
+const operatorPatch = (task: Task, step: Step): TaskPatch =>
+  task.needsOperator && (step.to !== task.status || step.event === 'step_retryable')
+    ? { needsOperator: false }
+    : {};
 
 const stepPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch => {
   if (step.event === 'dispatch_claimed') {
@@ -122,9 +129,9 @@ const stepPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch =>
   }
   if (step.event === 'output_persisted') return { stepStartedAt: context.now, nextRetryAt: null };
   if (step.to === 'OUTPUT_FETCHING') {
-    return step.event === 'cancel_requested'
+    return step.event === 'cancel_requested' || step.event === 'earlier_attempt_job_found'
       ? {}
-      : { stepStartedAt: context.now, nextRetryAt: null };
+      : { stepStartedAt: context.now, nextRetryAt: null, recoveryDeadlineAt: null };
   }
   return {};
 };

@@ -1,0 +1,30 @@
+import type { ConsumerGroup, Envelope } from '../ports/messages';
+import type { Stores } from '../ports/unit-of-work';
+import type { FlowContext } from './flow-context';
+
+/** What became of one delivery. `RETRY` hands it back; nothing of it was committed. */
+export type Consumed =
+  | { readonly kind: 'APPLIED' }
+  | { readonly kind: 'DUPLICATE' }
+  | { readonly kind: 'RETRY'; readonly at: Date; readonly reason: string };
+
+export const APPLIED: Consumed = { kind: 'APPLIED' };
+
+/** A use case that reads one message. It may be called again with the same message at any time. */
+export type Consumer = (envelope: Envelope, signal: AbortSignal) => Promise<Consumed>;
+
+/**
+ * Runs `work` once per group and event: the dedup row is the first write of the same transaction as the effect, so
+ * that a crash leaves both or neither. A repeat is acknowledged and changes nothing.
+ */
+export const consumeOnce = async <T>(
+  context: FlowContext,
+  group: ConsumerGroup,
+  envelope: Envelope,
+  work: (tx: Stores) => Promise<T>,
+): Promise<{ readonly consumed: Consumed; readonly result: T | null }> =>
+  context.uow.transact(async (tx) => {
+    const first = await tx.inbox.enter(group, envelope.eventId, context.clock.now());
+    if (!first) return { consumed: { kind: 'DUPLICATE' }, result: null };
+    return { consumed: APPLIED, result: await work(tx) };
+  });

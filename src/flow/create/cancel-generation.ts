@@ -1,0 +1,61 @@
+import type { CancelReason } from '../../domain/generation/statuses';
+import { isTerminal } from '../../domain/generation/statuses';
+import type { Task } from '../../domain/generation/task';
+import type { Slots } from '../../ports/slots';
+import type { FlowContext } from '../flow-context';
+import { applyEvent } from '../transition/apply-event';
+import { freeSlotAfterCommit } from '../schedule/free-slot';
+
+export type CancelOutcome =
+  /** `stopped`: nothing runs any more. Otherwise the task's status and `cancelOutcome` say what goes on. */
+  | {
+      readonly kind: 'ACCEPTED';
+      readonly task: Task;
+      readonly stopped: boolean;
+      readonly repeated: boolean;
+    }
+  | { readonly kind: 'ALREADY_FINISHED'; readonly task: Task }
+  | { readonly kind: 'NOT_FOUND' };
+
+/**
+ * Asks a generation to stop. An intent until the provider confirms: what is already at the provider may still finish
+ * and may still be charged, and completion wins over cancel. Repeating it answers the same.
+ */
+export const cancelGeneration = async (
+  context: FlowContext,
+  slots: Slots,
+  input: {
+    readonly tenantId: string;
+    readonly taskId: string;
+    readonly reason: CancelReason;
+    readonly actor: string;
+  },
+): Promise<CancelOutcome> => {
+  const result = await context.uow.transact(async (tx) => {
+    const task = await tx.tasks.lock(input.taskId);
+    if (task === null || task.tenantId !== input.tenantId) return null;
+    const attempts = await tx.attempts.listOfTask(task.id);
+    const current = attempts.find((each) => each.attemptNo === task.currentAttemptNo) ?? null;
+    const unknown = attempts.find(
+      (each) => each.status === 'UNKNOWN' || each.status === 'ABANDONED',
+    );
+    if (isTerminal(task.status)) return { task, applied: null };
+    const applied = await applyEvent(context, tx, {
+      task,
+      attempt: unknown ?? current,
+      event: { type: 'cancel_requested', reason: input.reason },
+      origin: { source: 'api', payload: { actor: input.actor } },
+      earlierAttemptUnknown: unknown !== undefined,
+    });
+    return { task: applied.task, applied };
+  });
+  if (result === null) return { kind: 'NOT_FOUND' };
+  if (result.applied === null) return { kind: 'ALREADY_FINISHED', task: result.task };
+  await freeSlotAfterCommit(context, slots, result.applied);
+  return {
+    kind: 'ACCEPTED',
+    task: result.task,
+    stopped: result.task.status === 'CANCELED',
+    repeated: !result.applied.moved,
+  };
+};

@@ -1,0 +1,40 @@
+import type { Clock } from '../ports/clock';
+import type { IdSource } from '../ports/ids';
+import type { Log } from '../ports/log';
+import type { UnitOfWork } from '../ports/unit-of-work';
+
+/** Times and limits of the flow, all from the configuration; milliseconds unless the name says otherwise. */
+export interface FlowSettings {
+  /** From create to the end; past it the provider is asked to cancel. */
+  readonly taskDeadlineMs: number;
+  /** How long a requested cancel (or deadline) may stay unconfirmed. */
+  readonly recoveryWindowMs: number;
+  readonly uploadTicketMs: number;
+  readonly downloadTicketMs: number;
+  readonly quoteMs: number;
+  readonly pollMsFirst: number;
+  readonly pollMsMax: number;
+  readonly slotTtlMs: number;
+  readonly submitLeaseMs: number;
+  readonly admissionRetryMs: number;
+  readonly platformConcurrentMax: number;
+  readonly orphanEventTtlMs: number;
+  readonly circuitFailuresMax: number;
+  readonly circuitOpenMs: number;
+  readonly outputBytesMax: number;
+  readonly mediaTimeLimitMs: number;
+  /** Live tasks untouched for this long, whose next step nobody holds, get their message again. */
+  readonly stuckAfterMs: number;
+  readonly mediaReviewWindowMs: number;
+}
+
+/** What every use case stands on. */
+export interface FlowContext {
+  readonly uow: UnitOfWork;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly settings: FlowSettings;
+  /** Uniform in [0, 1), for jitter; seedable. */
+  readonly random: () => number;
+}

@@ -1,0 +1,23 @@
+import type { Attempt } from '../../domain/attempt/attempt';
+import type { Slots } from '../../ports/slots';
+import type { FlowContext } from '../flow-context';
+
+/**
+ * Gives an attempt's slot back, after the commit that ended it. A slot is soft: when this fails, the reconciler finds the
+ * leak from Postgres, so a failure here is logged and nothing else.
+ */
+export const freeSlotAfterCommit = async (
+  context: FlowContext,
+  slots: Slots,
+  ended: { readonly freeSlot: boolean; readonly attempt: Attempt | null },
+): Promise<void> => {
+  if (!ended.freeSlot || ended.attempt === null || ended.attempt.slotToken === null) return;
+  try {
+    await slots.release(ended.attempt.id, ended.attempt.slotToken, context.clock.now());
+  } catch (error) {
+    context.log.warn('slot could not be released; the reconciler will', {
+      attemptId: ended.attempt.id,
+      error: String(error),
+    });
+  }
+};

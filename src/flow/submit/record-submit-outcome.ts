@@ -1,0 +1,169 @@
+import type { Attempt } from '../../domain/attempt/attempt';
+import type { TaskEvent } from '../../domain/generation/decision';
+import { isTerminal } from '../../domain/generation/statuses';
+import type { Task } from '../../domain/generation/task';
+import { FAILURE_POLICIES } from '../../domain/provider/failure-policy';
+import type { SubmitOutcome } from '../../domain/provider/vocabulary';
+import { backoffMs, judgeRetry } from '../../domain/scheduling/retry-budget';
+import type { AttemptPatch } from '../../ports/stores/attempt-store';
+import type { Stores } from '../../ports/unit-of-work';
+import type { FlowContext } from '../flow-context';
+import { applyEvent, type Applied } from '../transition/apply-event';
+import { requestObservation } from '../observe/request-observation';
+
+type Rejected = Extract<SubmitOutcome, { kind: 'REJECTED' }>;
+
+/**
+ * Commits what a submit came to. The world may have moved while the answer travelled: an observation may have bound the
+ * job, a cancel may wait, the lease may be lost. A late answer is still an observation and never dropped.
+ */
+export const recordSubmitOutcome = async (
+  context: FlowContext,
+  tx: Stores,
+  sent: Attempt,
+  outcome: SubmitOutcome,
+): Promise<Applied | null> => {
+  const task = await tx.tasks.lock(sent.taskId);
+  const attempt = await tx.attempts.lock(sent.id);
+  if (task === null || attempt === null) throw new Error(`Attempt ${sent.id} is not there`);
+  switch (outcome.kind) {
+    case 'ACCEPTED':
+      await noteCircuit(context, tx, attempt, false);
+      return recordAccepted(context, tx, task, attempt, outcome);
+    case 'REJECTED':
+      await noteCircuit(context, tx, attempt, FAILURE_POLICIES[outcome.failure].tripsCircuit);
+      return recordRejected(context, tx, task, attempt, outcome);
+    case 'UNKNOWN':
+      if (attempt.status !== 'SENDING') return null;
+      return applyEvent(context, tx, {
+        task,
+        attempt,
+        event: { type: 'submit_ambiguous' },
+        origin: { source: 'worker', payload: { phase: outcome.phase, digest: outcome.digest } },
+        attemptPatch: {
+          answerDigest: outcome.digest,
+          errorClass: 'SUBMIT_UNKNOWN',
+          errorCode: outcome.phase,
+        },
+        error: { class: 'SUBMIT_UNKNOWN', code: outcome.phase },
+        retryAt: new Date(
+          context.clock.now().getTime() + backoffMs('reconcile', 1, context.random()),
+        ),
+      });
+  }
+};
+
+const recordAccepted = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  attempt: Attempt,
+  outcome: Extract<SubmitOutcome, { kind: 'ACCEPTED' }>,
+): Promise<Applied | null> => {
+  if (attempt.jobId !== null && attempt.jobId !== outcome.jobId) {
+    await recordSecondJob(context, tx, task, attempt, outcome.jobId);
+    return null;
+  }
+  if (attempt.jobId === outcome.jobId) return null;
+  const late = isTerminal(task.status) || attempt.attemptNo !== task.currentAttemptNo;
+  // For a task that went on without this answer it is one more observation of a job that lives.
+  const event: TaskEvent = late
+    ? { type: 'job_observed', job: 'QUEUED', hasOutputs: false, mayRetry: false }
+    : { type: 'provider_accepted' };
+  const applied = await applyEvent(context, tx, {
+    task,
+    attempt,
+    event,
+    origin: { source: 'worker', payload: { digest: outcome.digest } },
+    attemptPatch: { jobId: outcome.jobId, answerDigest: outcome.digest },
+  });
+  const orphans = await tx.providerEvents.listOrphansOf(
+    attempt.providerId,
+    outcome.jobId,
+    attempt.requestKey,
+  );
+  for (const orphan of orphans) await requestObservation(context, tx, orphan.id, task);
+  return applied;
+};
+
+const recordSecondJob = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  attempt: Attempt,
+  jobId: string,
+): Promise<void> => {
+  const now = context.clock.now();
+  await tx.findings.record({
+    id: context.ids.next(now),
+    kind: 'DUPLICATE_PROVIDER_JOB',
+    subjectKind: 'attempt',
+    subjectId: attempt.id,
+    tenantId: task.tenantId,
+    detail: { boundJobId: attempt.jobId, otherJobId: jobId },
+    actionTaken: null,
+    now,
+  });
+};
+
+const recordRejected = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  attempt: Attempt,
+  outcome: Rejected,
+): Promise<Applied | null> => {
+  if (attempt.status !== 'SENDING' && attempt.status !== 'UNKNOWN') return null;
+  const now = context.clock.now();
+  const policy = FAILURE_POLICIES[outcome.failure];
+  const verdict = judgeRetry('submit', {
+    triesDone: task.submitTries,
+    firstTryAt: task.startedAt ?? now,
+    now,
+    random: context.random(),
+    retryAfterMs: outcome.retryAfterMs,
+  });
+  const mayRetry = outcome.retryable && policy.mayRetry && verdict.kind === 'RETRY';
+  return applyEvent(context, tx, {
+    task,
+    attempt,
+    event: { type: 'submit_rejected', mayRetry, charged: outcome.charge !== null },
+    origin: {
+      source: 'worker',
+      payload: { failure: outcome.failure, code: outcome.code, digest: outcome.digest },
+    },
+    attemptPatch: rejectionPatch(outcome),
+    error: { class: outcome.failure, code: policy.publicCode },
+    retryAt: verdict.kind === 'RETRY' ? verdict.at : null,
+  });
+};
+
+const rejectionPatch = (outcome: Rejected): AttemptPatch => ({
+  errorClass: outcome.failure,
+  errorCode: outcome.code,
+  answerDigest: outcome.digest,
+  ...(outcome.charge === null
+    ? {}
+    : { costAmount: outcome.charge.amount, costCurrency: outcome.charge.currency }),
+});
+
+/** Consecutive failures open the account's circuit for submits; one success closes it. */
+const noteCircuit = async (
+  context: FlowContext,
+  tx: Stores,
+  attempt: Attempt,
+  failed: boolean,
+): Promise<void> => {
+  const account = await tx.catalog.readAccount(attempt.accountId);
+  if (account === null) return;
+  const failures = failed ? account.circuitFailures + 1 : 0;
+  if (failures === account.circuitFailures) return;
+  const now = context.clock.now();
+  const opens = failures >= context.settings.circuitFailuresMax;
+  await tx.catalog.noteCircuit(
+    account.id,
+    failures,
+    opens ? new Date(now.getTime() + context.settings.circuitOpenMs) : null,
+    now,
+  );
+};

@@ -1,0 +1,278 @@
+import type { Attempt } from '../../domain/attempt/attempt';
+import { isAttemptSettled } from '../../domain/attempt/statuses';
+import { settle, type Settlement } from '../../domain/billing/settlement';
+import { decide } from '../../domain/generation/decide';
+import type { Decision, Step, TaskFacts } from '../../domain/generation/decision';
+import { evolve } from '../../domain/generation/evolve';
+import { isTerminal } from '../../domain/generation/statuses';
+import type { Task } from '../../domain/generation/task';
+import type { OutboxMessage } from '../../ports/messages';
+import type { AttemptPatch } from '../../ports/stores/attempt-store';
+import type { Stores } from '../../ports/unit-of-work';
+import type { FlowContext } from '../flow-context';
+import { chargeKnowledgeOf } from './charge-knowledge';
+import { messagesOf } from './effect-messages';
+import type { EventInput } from './event-input';
+
+export interface Applied {
+  readonly decision: Decision;
+  readonly moved: boolean;
+  readonly task: Task;
+  readonly attempt: Attempt | null;
+  /** The attempt's slot may be given back, after the commit. */
+  readonly freeSlot: boolean;
+}
+
+/**
+ * Judges an event and commits what follows from it inside the caller's transaction: the attempt's own move, one
+ * statement per step of the task with its history and messages, the money, the findings. Nothing here leaves the
+ * database: messages go by the outbox, and a slot is given back by the caller after the commit.
+ */
+export const applyEvent = async (
+  context: FlowContext,
+  tx: Stores,
+  input: EventInput,
+): Promise<Applied> => {
+  const now = context.clock.now();
+  const decision = decide(factsOf(input), input.event);
+  const freeSlot = decision.effects.some((effect) => effect.kind === 'FREE_SLOT');
+  const attempt = await moveAttempt(context, tx, input, decision, now);
+  await recordFindings(context, tx, input, decision, now);
+  if (decision.kind === 'IGNORE') {
+    await recordIgnored(context, tx, input, decision, attempt, now);
+    return { decision, moved: false, task: input.task, attempt, freeSlot };
+  }
+  const task = await moveTask(context, tx, { ...input, attempt }, decision, now);
+  return { decision, moved: true, task, attempt, freeSlot };
+};
+
+const factsOf = (input: EventInput): TaskFacts => ({
+  status: input.task.status,
+  version: input.task.version,
+  cancelReason: input.task.cancelReason,
+  attempt:
+    input.attempt === null
+      ? null
+      : {
+          status: input.attempt.status,
+          hasJob: input.attempt.jobId !== null,
+          isCurrent: input.attempt.attemptNo === input.task.currentAttemptNo,
+        },
+  earlierAttemptUnknown: input.earlierAttemptUnknown ?? false,
+});
+
+const moveAttempt = async (
+  context: FlowContext,
+  tx: Stores,
+  input: EventInput,
+  decision: Decision,
+  now: Date,
+): Promise<Attempt | null> => {
+  const { attempt } = input;
+  if (attempt === null) return null;
+  const to = decision.attemptTo;
+  const patch: AttemptPatch = {
+    ...(to === null ? {} : attemptTimes(context, attempt, to, now)),
+    ...input.attemptPatch,
+  };
+  if (to === null && Object.keys(patch).length === 0) return attempt;
+  return tx.attempts.patch(attempt, to, patch, now);
+};
+
+const attemptTimes = (
+  context: FlowContext,
+  attempt: Attempt,
+  to: Attempt['status'],
+  now: Date,
+): AttemptPatch => {
+  if (isAttemptSettled(to)) {
+    return { completedAt: now, nextPollAt: null, leaseOwner: null, leaseUntil: null };
+  }
+  if (to === 'ACKED' || to === 'RUNNING') {
+    return {
+      acceptedAt: attempt.acceptedAt ?? now,
+      leaseOwner: null,
+      leaseUntil: null,
+      nextPollAt: attempt.nextPollAt ?? new Date(now.getTime() + context.settings.pollMsFirst),
+    };
+  }
+  return { leaseOwner: null, leaseUntil: null };
+};
+
+const recordFindings = async (
+  context: FlowContext,
+  tx: Stores,
+  input: EventInput,
+  decision: Decision,
+  now: Date,
+): Promise<void> => {
+  for (const effect of decision.effects) {
+    if (effect.kind !== 'RECORD_FINDING') continue;
+    await tx.findings.record({
+      id: context.ids.next(now),
+      kind: effect.finding,
+      subjectKind: input.attempt === null ? 'task' : 'attempt',
+      subjectId: input.attempt?.id ?? input.task.id,
+      tenantId: input.task.tenantId,
+      detail: { taskId: input.task.id, event: input.event.type, status: input.task.status },
+      actionTaken: null,
+      now,
+    });
+  }
+};
+
+const recordIgnored = async (
+  context: FlowContext,
+  tx: Stores,
+  input: EventInput,
+  decision: Extract<Decision, { kind: 'IGNORE' }>,
+  attempt: Attempt | null,
+  now: Date,
+): Promise<void> => {
+  await tx.tasks.recordIgnored({
+    task: input.task,
+    type: input.event.type,
+    reason: decision.reason,
+    eventId: context.ids.next(now),
+    origin: originOf(input),
+    now,
+  });
+  const messages = messagesOf(context, { ...input, attempt }, decision, now);
+  if (messages.length === 0) return;
+  await tx.outbox.add(
+    {
+      type: 'generation',
+      id: input.task.id,
+      version: input.task.version,
+      tenantId: input.task.tenantId,
+      traceId: input.task.traceId,
+      causationId: input.origin.sourceEventId ?? null,
+    },
+    messages,
+    now,
+  );
+};
+
+const moveTask = async (
+  context: FlowContext,
+  tx: Stores,
+  input: EventInput,
+  decision: Extract<Decision, { kind: 'MOVE' }>,
+  now: Date,
+): Promise<Task> => {
+  const settlement = await planSettlement(tx, input, decision);
+  let task = input.task;
+  for (const [index, step] of decision.steps.entries()) {
+    const last = index === decision.steps.length - 1;
+    const moved: Task | null = await tx.tasks.move({
+      task,
+      step,
+      patch: {
+        ...evolve(task, step, evolveContext(context, input, decision, now)),
+        ...(last ? input.taskPatch : {}),
+        ...(last && settlement !== null ? { settledMicros: settlement.settleMicros } : {}),
+      },
+      eventId: context.ids.next(now),
+      origin: originOf(input),
+      messages: last ? withAnnouncement(context, input, decision, step, task, now) : [],
+      now,
+    });
+    if (moved === null) throw new VersionConflictError(task.id, task.version);
+    task = moved;
+  }
+  if (settlement !== null) await closeHold(context, tx, input, settlement, now);
+  return task;
+};
+
+const planSettlement = async (
+  tx: Stores,
+  input: EventInput,
+  decision: Extract<Decision, { kind: 'MOVE' }>,
+): Promise<Settlement | null> => {
+  const end = decision.steps[decision.steps.length - 1]?.to;
+  if (end === undefined || !isTerminal(end)) return null;
+  const hold = await tx.money.readHold(input.task.id);
+  if (hold === null || hold.status === 'CLOSED') return null;
+  const tenant = await tx.catalog.readTenant(input.task.tenantId);
+  return settle({
+    end,
+    heldMicros: hold.amountMicros,
+    deliveredMicros: input.task.priceMicros,
+    charge: chargeKnowledgeOf(input.attempt),
+    bearer: tenant?.chargedFailureBearer ?? 'PLATFORM',
+  });
+};
+
+const closeHold = async (
+  context: FlowContext,
+  tx: Stores,
+  input: EventInput,
+  settlement: Settlement,
+  now: Date,
+): Promise<void> => {
+  const outcome = await tx.money.closeHold({
+    taskId: input.task.id,
+    settlement,
+    attemptId: input.attempt?.id ?? null,
+    settleEntryId: context.ids.next(now),
+    releaseEntryId: context.ids.next(now),
+    now,
+  });
+  if (outcome !== 'CLOSED') {
+    context.log.warn('hold was closed before', { taskId: input.task.id, outcome });
+  }
+};
+
+const evolveContext = (
+  context: FlowContext,
+  input: EventInput,
+  decision: Extract<Decision, { kind: 'MOVE' }>,
+  now: Date,
+): Parameters<typeof evolve>[2] => ({
+  now,
+  retryAt: input.retryAt ?? null,
+  cancelReason: input.event.type === 'cancel_requested' ? input.event.reason : null,
+  cancelOutcome: decision.cancelOutcome,
+  recoveryWindowMs: context.settings.recoveryWindowMs,
+  error: input.error ?? null,
+});
+
+const withAnnouncement = (
+  context: FlowContext,
+  input: EventInput,
+  decision: Extract<Decision, { kind: 'MOVE' }>,
+  step: Step,
+  task: Task,
+  now: Date,
+): OutboxMessage[] => [
+  ...messagesOf(context, input, decision, now),
+  {
+    eventId: context.ids.next(now),
+    type: 'task.status.changed',
+    payload: {
+      taskId: task.id,
+      version: task.version + 1,
+      status: step.to,
+      terminal: isTerminal(step.to),
+    },
+    availableAt: now,
+  },
+];
+
+const originOf = (
+  input: EventInput,
+): Parameters<Stores['tasks']['recordIgnored']>[0]['origin'] => ({
+  source: input.origin.source,
+  sourceEventId: input.origin.sourceEventId ?? null,
+  attemptId: input.attempt?.id ?? null,
+  providerUpdatedAt: input.origin.providerUpdatedAt ?? null,
+  payload: input.origin.payload ?? null,
+});
+
+/** The row moved between lock and write: a defect of the locking order. The transaction rolls back. */
+export class VersionConflictError extends Error {
+  readonly code = 'VERSION_CONFLICT';
+  constructor(taskId: string, version: number) {
+    super(`Generation ${taskId} is no longer at version ${version}`);
+  }
+}
