@@ -1,9 +1,5 @@
 import type { Socket } from 'node:net';
-import type {
-  AmbiguousPhase,
-  ProviderFailure,
-  SubmitOutcome,
-} from '../../../src/domain/provider/vocabulary';
+import type { AmbiguousPhase, ProviderFailure } from '../../../src/domain/provider/vocabulary';
 import type { Behaviour, GatewayHarness } from './gateway-harness';
 import { startMisbehavingServer } from './misbehaving-server';
 
@@ -123,7 +119,7 @@ export function describeSubmit(harness: () => GatewayHarness): void {
         socket.end(plain('400 Bad', told.replaceAll('/', '\\/'))),
       );
       const odd = { ...account, baseUrl: `http://127.0.0.1:${server.port}` };
-      const { digest } = (await gateway.submit(odd, sent)) as SubmitOutcome;
+      const { digest } = await gateway.submit(odd, sent);
       await server.close();
       expect(digest.length).toBeLessThanOrEqual(2000);
       expect(digest).toContain('cdn.example');

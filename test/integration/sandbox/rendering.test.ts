@@ -107,7 +107,6 @@ describe.each([
 });
 
 function packagedFfmpeg(): string {
-  // eslint-disable-next-line -- the package has no types
   return (require('@ffmpeg-installer/ffmpeg') as { path: string }).path;
 }
 
