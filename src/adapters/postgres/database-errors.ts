@@ -1,0 +1,70 @@
+import { DatabaseUnavailableError } from '../../ports/unit-of-work';
+
+/** SQLSTATEs that say: the server cannot serve this connection now, whatever was asked. */
+const UNAVAILABLE_STATES = new Set([
+  '25P03', // ended for idling in a transaction
+  '53300', // too many connections
+  '57P01', // shut down by an administrator
+  '57P02', // crashed
+  '57P03', // starting up or shutting down
+  '57P05', // ended for idling
+]);
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+/** `pg` gives these no code; the words are its own, not the server's. */
+const CLIENT_WORDS =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|This socket has been ended|write after end)/;
+
+/** Two transactions met; the same work from its start may well succeed. */
+const COLLISION_STATES = new Set(['40001', '40P01']);
+/** Keys whose winner a repeated statement sees, and then answers REPLAY instead of failing. */
+const RACED_KEYS = new Set(['holds_task_id_key', 'credit_ledger_business_key_key']);
+
+interface ServerFault {
+  readonly code?: unknown;
+  readonly constraint?: unknown;
+}
+const codeOf = (error: Error): string => {
+  const { code } = error as ServerFault;
+  return typeof code === 'string' ? code : '';
+};
+
+export const isConnectionFault = (error: unknown): boolean => {
+  if (error instanceof DatabaseUnavailableError) return true;
+  if (error instanceof AggregateError) return error.errors.some(isConnectionFault);
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  return (
+    UNAVAILABLE_STATES.has(code) ||
+    SOCKET_CODES.has(code) ||
+    code.startsWith('08') ||
+    CLIENT_WORDS.test(error.message)
+  );
+};
+
+/** The error itself, or `DatabaseUnavailableError` around it when the database was out of reach. */
+export const asDatabaseError = (error: unknown): unknown => {
+  if (error instanceof DatabaseUnavailableError || !isConnectionFault(error)) return error;
+  return new DatabaseUnavailableError('The database is out of reach', { cause: error });
+};
+
+/** A plan prepared before a migration added a column: only a fresh connection knows the new shape. */
+export const isStalePlan = (error: unknown): boolean =>
+  error instanceof Error && codeOf(error) === '0A000' && error.message.startsWith('cached plan');
+
+/** Whether the same work, begun anew, may succeed. */
+export const isRepeatable = (error: unknown): boolean =>
+  error instanceof Error &&
+  (COLLISION_STATES.has(codeOf(error)) ||
+    isStalePlan(error) ||
+    (codeOf(error) === '23505' && RACED_KEYS.has(String((error as ServerFault).constraint))));

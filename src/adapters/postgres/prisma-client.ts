@@ -1,0 +1,25 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+
+import { PrismaClient } from './generated/client';
+
+export interface PrismaOptions {
+  readonly connectionString: string;
+  readonly max: number;
+  readonly connectionTimeoutMs?: number;
+}
+
+const CONNECTION_TIMEOUT_MS = 5_000;
+
+/**
+ * Prisma over a pool of its own, for the reads of the API and the operator console. Every change goes through the
+ * stores. Rows are spelled as in SQL and never leave this folder's callers in the container; close with `$disconnect`.
+ */
+export const createPrisma = (options: PrismaOptions): PrismaClient =>
+  new PrismaClient({
+    adapter: new PrismaPg({
+      connectionString: options.connectionString,
+      max: options.max,
+      // The adapter would wait for ever without one.
+      connectionTimeoutMillis: options.connectionTimeoutMs ?? CONNECTION_TIMEOUT_MS,
+    }),
+  });

@@ -1,0 +1,2 @@
+-- One asset by its id.
+SELECT * FROM assets WHERE id = :assetId

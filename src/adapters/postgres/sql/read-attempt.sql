@@ -1,0 +1,2 @@
+-- One attempt by its id.
+SELECT * FROM task_attempts WHERE id = :attemptId

@@ -1,0 +1,2 @@
+-- One provider event by its id.
+SELECT * FROM provider_events WHERE id = :id

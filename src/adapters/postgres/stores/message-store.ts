@@ -1,0 +1,26 @@
+import type { InboxStore, OutboxStore } from '../../../ports/stores/message-store';
+import type { Database } from '../database';
+import { toOutboxRows, type NoteMessages } from '../outbox-rows';
+import { run } from '../run-statement';
+
+export const createOutboxStore = (db: Database, noteMessages: NoteMessages): OutboxStore => ({
+  add: async (aggregate, messages, now) => {
+    if (messages.length === 0) return;
+    await run(db, 'insert-messages', {
+      aggregateType: aggregate.type,
+      aggregateId: aggregate.id,
+      aggregateVersion: aggregate.version,
+      tenantId: aggregate.tenantId,
+      traceId: aggregate.traceId,
+      causationId: aggregate.causationId,
+      messages: toOutboxRows(messages),
+      now,
+    });
+    noteMessages();
+  },
+});
+
+export const createInboxStore = (db: Database): InboxStore => ({
+  enter: async (consumerGroup, eventId, now) =>
+    (await run(db, 'enter-inbox', { consumerGroup, eventId, now })).length > 0,
+});

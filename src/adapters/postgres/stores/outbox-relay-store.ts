@@ -1,0 +1,61 @@
+import type { Pool } from 'pg';
+
+import { parseEnvelope, type Envelope } from '../../../ports/messages';
+import type { OutboxRelayStore } from '../../../ports/stores/message-store';
+import { poolDatabase } from '../database';
+import { run, runForOnly } from '../run-statement';
+
+/** The outbox as the relay sees it; each operation is one statement by itself. */
+export const createOutboxRelayStore = (pool: Pool): OutboxRelayStore => {
+  const db = poolDatabase(pool);
+  return {
+    claim: async (now, leaseUntil, limit) =>
+      (await run<OutboxRow>(db, 'claim-outbox', { now, leaseUntil, limit })).map((row) => ({
+        envelope: toEnvelope(row),
+        availableAt: row.dueAt,
+      })),
+    markPublished: async (eventIds, now) => {
+      if (eventIds.length > 0) await run(db, 'mark-published', { eventIds, now });
+    },
+    markFailed: async (eventIds, error, retryAt, triesMax) => {
+      if (eventIds.length === 0) return;
+      await run(db, 'mark-publish-failed', { eventIds, error, retryAt, triesMax });
+    },
+    oldestPendingAgeMs: async (now) => {
+      const { since } = await runForOnly<{ since: Date | null }>(db, 'oldest-pending-message', {
+        now,
+      });
+      return since === null ? 0 : Math.max(0, now.getTime() - since.getTime());
+    },
+    nextDueAt: async () =>
+      (await runForOnly<{ at: Date | null }>(db, 'next-message-due-at', {})).at,
+  };
+};
+
+interface OutboxRow {
+  readonly id: string;
+  readonly type: string;
+  readonly schemaVersion: number;
+  readonly aggregateId: string;
+  readonly aggregateVersion: number;
+  readonly tenantId: string | null;
+  readonly traceId: string;
+  readonly causationId: string | null;
+  readonly occurredAt: Date;
+  readonly payload: Record<string, unknown>;
+  readonly dueAt: Date;
+}
+
+const toEnvelope = (row: OutboxRow): Envelope =>
+  parseEnvelope({
+    eventId: row.id,
+    eventType: row.type,
+    schemaVersion: row.schemaVersion,
+    aggregateId: row.aggregateId,
+    aggregateVersion: row.aggregateVersion,
+    tenantId: row.tenantId,
+    traceId: row.traceId,
+    causationId: row.causationId,
+    occurredAt: row.occurredAt.toISOString(),
+    payload: row.payload,
+  });

@@ -1,0 +1,69 @@
+import type { Pool } from 'pg';
+
+import type { Bell } from '../../ports/message-bus';
+import type { Log } from '../../ports/log';
+import type { Stores, UnitOfWork } from '../../ports/unit-of-work';
+import { poolDatabase, runTransaction, type Database } from './database';
+import { createAssetStore } from './stores/asset-store';
+import { createAttemptStore } from './stores/attempt-store';
+import { createCatalogStore, createQuoteStore } from './stores/catalog-store';
+import { createInboxStore, createOutboxStore } from './stores/message-store';
+import { createMoneyStore } from './stores/money-store';
+import {
+  createAuditStore,
+  createFindingStore,
+  createModerationStore,
+} from './stores/operations-store';
+import { createProviderEventStore } from './stores/provider-event-store';
+import { createTaskStore } from './stores/task-store';
+import type { NoteMessages } from './outbox-rows';
+
+/** The channel that wakes the outbox relay. */
+export const OUTBOX_BELL = 'outbox';
+
+/** Stores and transactions over one pool. The bell rings after a commit that wrote messages, never before. */
+export const createUnitOfWork = ({
+  pool,
+  bell,
+  log,
+}: {
+  readonly pool: Pool;
+  readonly bell: Pick<Bell, 'ring'>;
+  readonly log: Log;
+}): UnitOfWork => {
+  const ring = (): void => {
+    try {
+      bell.ring(OUTBOX_BELL);
+    } catch (error) {
+      // The commit stands; the relay's slow poll finds the messages.
+      log.warn('The outbox bell did not ring', { error: String(error) });
+    }
+  };
+  return {
+    stores: createStores(poolDatabase(pool), ring),
+    transact: async (work) => {
+      let hasMessages = false;
+      const result = await runTransaction(pool, (db) => {
+        hasMessages = false;
+        return work(createStores(db, () => (hasMessages = true)));
+      });
+      if (hasMessages) ring();
+      return result;
+    },
+  };
+};
+
+const createStores = (db: Database, noteMessages: NoteMessages): Stores => ({
+  tasks: createTaskStore(db, noteMessages),
+  attempts: createAttemptStore(db),
+  money: createMoneyStore(db),
+  assets: createAssetStore(db),
+  providerEvents: createProviderEventStore(db),
+  catalog: createCatalogStore(db),
+  quotes: createQuoteStore(db),
+  outbox: createOutboxStore(db, noteMessages),
+  inbox: createInboxStore(db),
+  findings: createFindingStore(db),
+  moderation: createModerationStore(db),
+  audit: createAuditStore(db),
+});
