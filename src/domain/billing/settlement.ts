@@ -31,6 +31,7 @@ export type SettlementReason =
   | 'NEVER_SUBMITTED'
   | 'NOT_CHARGED'
   | 'CANCELED_CHARGED'
+  | 'EXPIRED_CHARGED'
   | 'CHARGED_PLATFORM_BEARS'
   | 'CHARGED_TENANT_BEARS'
   | 'CHARGE_UNKNOWN_RELEASED';
@@ -58,8 +59,10 @@ export const settle = (input: SettlementInput): Settlement => {
     case 'UNKNOWN':
       return release('CHARGE_UNKNOWN_RELEASED');
     case 'CHARGED':
-      // Who asked for the stop pays for what was already burnt; a failure is the platform's by default.
+      // Stopped on request or by its deadline, a job costs what the provider's rule says; a failure
+      // is the platform's, unless the contract says otherwise.
       if (input.end === 'CANCELED') return charge(input.charge.costMicros, 'CANCELED_CHARGED');
+      if (input.end === 'EXPIRED') return charge(input.charge.costMicros, 'EXPIRED_CHARGED');
       return input.bearer === 'TENANT'
         ? charge(input.charge.costMicros, 'CHARGED_TENANT_BEARS')
         : release('CHARGED_PLATFORM_BEARS');

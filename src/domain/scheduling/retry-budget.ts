@@ -87,7 +87,7 @@ export type RetryVerdict =
   | { readonly kind: 'SPENT'; readonly by: 'TRIES' | 'TIME'; readonly needsPerson: boolean };
 
 /**
- * Whether a step may be tried again and when. Exponential backoff with full jitter; a provider's Retry-After is a
+ * Whether a step may be tried again and when. Exponential backoff with jitter; a provider's Retry-After is a
  * floor and may exceed the cap.
  * @param triesDone tries already made, the failed one included (≥ 1)
  * @param random a number in [0, 1)
@@ -106,7 +106,8 @@ export const judgeRetry = (
   if (input.triesDone >= budget.triesMax) {
     return { kind: 'SPENT', by: 'TRIES', needsPerson: budget.needsPerson };
   }
-  const delayMs = Math.max(backoffMs(step, input.triesDone, input.random), input.retryAfterMs ?? 0);
+  // Jitter on top of the floor: whoever was told the same Retry-After must not come back at once.
+  const delayMs = (input.retryAfterMs ?? 0) + backoffMs(step, input.triesDone, input.random);
   const at = new Date(input.now.getTime() + delayMs);
   if (at.getTime() - input.firstTryAt.getTime() > budget.waitMsMax) {
     return { kind: 'SPENT', by: 'TIME', needsPerson: budget.needsPerson };
@@ -114,7 +115,7 @@ export const judgeRetry = (
   return { kind: 'RETRY', at };
 };
 
-/** Full jitter: uniform between a tenth of the ceiling and the ceiling, so that no retry is immediate. */
+/** Nearly full jitter: uniform between a tenth of the ceiling and the ceiling, so that no retry is immediate. */
 export const backoffMs = (step: RetryStep, triesDone: number, random: number): number => {
   const budget: RetryBudget = RETRY_BUDGETS[step];
   const ceiling = Math.min(

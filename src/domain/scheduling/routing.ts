@@ -82,7 +82,13 @@ export const chooseRoute = (
     .filter((offer) => offer.id === request.model && refusalOf(offer, request) === null)
     .sort((a, b) => comparePrice(a, b, request.resolution));
   if (capable.length === 0) {
-    const paused = offers.some((offer) => offer.id === request.model && offer.status === 'PAUSED');
+    // Waiting helps only where the paused model could serve the request once it is back.
+    const paused = offers.some(
+      (offer) =>
+        offer.id === request.model &&
+        offer.status === 'PAUSED' &&
+        refusalOf({ ...offer, status: 'ACTIVE' }, request) === null,
+    );
     return paused
       ? { kind: 'WAIT', reason: 'PROVIDER_PAUSED', until: null }
       : { kind: 'NO_CAPABLE_MODEL' };
