@@ -1,0 +1,176 @@
+import type { Task } from '../../domain/generation/task';
+import { refuse, type Refusal } from '../../domain/generation/refusals';
+import type { Asset } from '../../domain/output/asset';
+import type { Stores } from '../../ports/unit-of-work';
+import type { FlowContext } from '../flow-context';
+import { applyEvent } from '../transition/apply-event';
+
+export type ReviewRefusal =
+  'NOT_FOUND' | 'NOT_IN_REVIEW' | 'INSUFFICIENT_CREDITS' | 'REASON_REQUIRED';
+
+export interface ReviewDecision {
+  readonly verdict: 'APPROVE' | 'REJECT';
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** A person decides a generation whose prompt needed review. Only an approval opens the hold. */
+export const decideGenerationReview = async (
+  context: FlowContext,
+  taskId: string,
+  decision: ReviewDecision,
+): Promise<{ readonly kind: 'DECIDED'; readonly task: Task } | Refusal<ReviewRefusal>> => {
+  if (decision.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
+  try {
+    return await context.uow.transact(async (tx) => {
+      const task = await tx.tasks.lock(taskId);
+      if (task === null) return refuse('NOT_FOUND', 'There is no such generation.', 'generationId');
+      if (task.status !== 'VALIDATING') {
+        return refuse('NOT_IN_REVIEW', `The generation is ${task.status}.`, 'generationId');
+      }
+      await recordDecision(context, tx, task.tenantId, 'PROMPT', task.id, decision);
+      const moved =
+        decision.verdict === 'REJECT'
+          ? await reject(context, tx, task)
+          : await approve(context, tx, task);
+      return { kind: 'DECIDED', task: moved };
+    });
+  } catch (error) {
+    if (error instanceof InsufficientCreditsError) {
+      return refuse('INSUFFICIENT_CREDITS', 'The balance does not cover the price any more.');
+    }
+    throw error;
+  }
+};
+
+const reject = async (context: FlowContext, tx: Stores, task: Task): Promise<Task> =>
+  (
+    await applyEvent(context, tx, {
+      task,
+      attempt: null,
+      event: { type: 'review_rejected' },
+      origin: { source: 'admin' },
+      error: { class: 'MODERATION', code: 'MODERATION_REJECTED' },
+    })
+  ).task;
+
+const approve = async (context: FlowContext, tx: Stores, task: Task): Promise<Task> => {
+  const now = context.clock.now();
+  const opened = await tx.money.openHold({
+    taskId: task.id,
+    tenantId: task.tenantId,
+    amountMicros: task.priceMicros,
+    holdId: context.ids.next(now),
+    entryId: context.ids.next(now),
+    now,
+  });
+  if (opened === 'INSUFFICIENT_CREDITS') throw new InsufficientCreditsError();
+  const origin = { source: 'admin' as const };
+  const approved = await applyEvent(context, tx, {
+    task,
+    attempt: null,
+    event: { type: 'review_approved' },
+    origin,
+    taskPatch: { reservedMicros: task.priceMicros },
+  });
+  const queued = await applyEvent(context, tx, {
+    task: approved.task,
+    attempt: null,
+    event: { type: 'queued' },
+    origin,
+  });
+  return queued.task;
+};
+
+/** A person decides an uploaded asset that needed review. */
+export const decideAssetReview = async (
+  context: FlowContext,
+  assetId: string,
+  decision: ReviewDecision,
+): Promise<{ readonly kind: 'DECIDED'; readonly asset: Asset } | Refusal<ReviewRefusal>> => {
+  if (decision.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
+  return context.uow.transact(async (tx) => {
+    const asset = await tx.assets.lock(assetId);
+    if (asset === null) return refuse('NOT_FOUND', 'There is no such asset.', 'assetId');
+    if (asset.status !== 'IN_REVIEW')
+      return refuse('NOT_IN_REVIEW', `The asset is ${asset.status}.`, 'assetId');
+    const subject = asset.taskId === null ? 'ASSET' : 'OUTPUT';
+    await recordDecision(context, tx, asset.tenantId, subject, asset.id, decision);
+    const now = context.clock.now();
+    const to = decision.verdict === 'APPROVE' ? 'READY' : 'REJECTED';
+    const patch = decision.verdict === 'APPROVE' ? {} : { rejectionCode: 'MODERATION_REJECTED' };
+    const moved = await tx.assets.patch(asset, to, patch, now);
+    await moveRelated(tx, asset, to, now);
+    await tx.outbox.add(
+      {
+        type: 'asset',
+        id: asset.id,
+        version: moved.version,
+        tenantId: asset.tenantId,
+        traceId: asset.id,
+        causationId: null,
+      },
+      [
+        {
+          eventId: context.ids.next(now),
+          type: 'asset.status.changed',
+          payload: { assetId, status: to },
+          availableAt: now,
+        },
+      ],
+      now,
+    );
+    return { kind: 'DECIDED', asset: moved };
+  });
+};
+
+/** An output is judged as a whole: its raw file and everything derived from it. */
+const moveRelated = async (
+  tx: Stores,
+  asset: Asset,
+  to: 'READY' | 'REJECTED',
+  now: Date,
+): Promise<void> => {
+  if (asset.taskId === null) return;
+  for (const each of await tx.assets.listOfTask(asset.taskId)) {
+    if (each.id === asset.id || each.status !== 'IN_REVIEW') continue;
+    const locked = await tx.assets.lock(each.id);
+    if (locked !== null) await tx.assets.patch(locked, to, {}, now);
+  }
+};
+
+const recordDecision = async (
+  context: FlowContext,
+  tx: Stores,
+  tenantId: string,
+  subjectKind: 'PROMPT' | 'ASSET' | 'OUTPUT',
+  subjectId: string,
+  decision: ReviewDecision,
+): Promise<void> => {
+  const now = context.clock.now();
+  await tx.moderation.record({
+    id: context.ids.next(now),
+    tenantId,
+    subjectKind,
+    subjectId,
+    verdict: decision.verdict,
+    reasonCode: null,
+    rulesVersion: 'person',
+    decidedBy: decision.actor,
+    now,
+  });
+  await tx.audit.record({
+    id: context.ids.next(now),
+    tenantId,
+    actor: decision.actor,
+    action: `review.${decision.verdict.toLowerCase()}`,
+    subjectKind,
+    subjectId,
+    reason: decision.reason,
+    before: { status: 'IN_REVIEW' },
+    after: { verdict: decision.verdict },
+    now,
+  });
+};
+
+class InsufficientCreditsError extends Error {}

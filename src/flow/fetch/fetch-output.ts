@@ -1,0 +1,271 @@
+import type { Attempt, StoredOutput } from '../../domain/attempt/attempt';
+import type { TaskEvent } from '../../domain/generation/decision';
+import type { Task } from '../../domain/generation/task';
+import { PIPELINE_VERSION, rawOutputKey } from '../../domain/output/object-keys';
+import { judgeRetry } from '../../domain/scheduling/retry-budget';
+import { crashpoint } from '../../ports/crash-points';
+import { payloadOf } from '../../ports/messages';
+import {
+  ObjectMismatchError,
+  ObjectTooLargeError,
+  type ObjectStore,
+} from '../../ports/object-store';
+import {
+  OutputInterruptedError,
+  OutputTooLargeError,
+  type OutputSource,
+} from '../../ports/output-source';
+import type { Stores } from '../../ports/unit-of-work';
+import { consumeOnce, type Consumer } from '../consume';
+import type { FlowContext } from '../flow-context';
+import type { ProviderDeps } from '../submit/submit-attempt';
+import { applyEvent } from '../transition/apply-event';
+import { resumeDownload } from './resume-download';
+
+export interface FetchDeps extends Pick<ProviderDeps, 'gatewayOf' | 'accountOf'> {
+  readonly source: OutputSource;
+  readonly objects: ObjectStore;
+}
+
+/** A URL that ends sooner than this is renewed before it is used. */
+const URL_MARGIN_MS = 5_000;
+
+type Fetched =
+  | {
+      readonly kind: 'STORED';
+      readonly key: string;
+      readonly sizeBytes: number;
+      readonly sha256: string;
+    }
+  | { readonly kind: 'CONFLICT'; readonly key: string }
+  | { readonly kind: 'UNRECOVERABLE'; readonly code: string }
+  | { readonly kind: 'TRY_LATER'; readonly code: string; readonly retryAfterMs: number | null };
+
+/**
+ * Brings a finished output into our own storage: streamed under the fetch guard, with its digest, to a key that is the same on
+ * every repeat. What is already there is reused; what differs is never overwritten. The generation is never run again for a
+ * download's sake: the provider is asked for a fresh URL first.
+ */
+export const createFetchConsumer =
+  (context: FlowContext, deps: FetchDeps): Consumer =>
+  async (envelope, signal) => {
+    const { taskId, attemptId } = payloadOf(envelope, 'output.fetch.requested');
+    const task = await context.uow.stores.tasks.read(taskId);
+    const attempt = await context.uow.stores.attempts.read(attemptId);
+    if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
+    const current =
+      task.status === 'OUTPUT_FETCHING' && attempt.attemptNo === task.currentAttemptNo;
+    const fetched = current ? await fetchOne(context, deps, task, attempt, signal) : null;
+    const { consumed } = await consumeOnce(context, 'output-fetch', envelope, async (tx) => {
+      if (fetched !== null) await recordFetched(context, tx, taskId, attemptId, fetched);
+    });
+    crashpoint('fetch.after_db_before_ack');
+    return consumed;
+  };
+
+const fetchOne = async (
+  context: FlowContext,
+  deps: FetchDeps,
+  task: Task,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<Fetched> => {
+  const index = attempt.outputs?.[0]?.index ?? 0;
+  const key = rawOutputKey(task.tenantId, task.id, attempt.id, index, task.rawGeneration);
+  const stored = await deps.objects.head(key);
+  if (stored !== null) {
+    // An earlier run stored it and died before its row: writes are atomic, so it is whole.
+    return { kind: 'STORED', key, sizeBytes: stored.sizeBytes, sha256: stored.sha256 };
+  }
+  let output = attempt.outputs?.[0] ?? null;
+  if (output === null || endsSoon(context, output))
+    output = await refreshUrl(context, deps, attempt);
+  for (let refreshed = false; output !== null; refreshed = true) {
+    const result = await download(context, deps, attempt, output.url, key, signal);
+    if (result !== 'GONE') return result;
+    if (refreshed) break;
+    output = await refreshUrl(context, deps, attempt);
+  }
+  return output === null
+    ? { kind: 'TRY_LATER', code: 'OUTPUT_URL_UNAVAILABLE', retryAfterMs: null }
+    : { kind: 'UNRECOVERABLE', code: 'OUTPUT_GONE' };
+};
+
+const endsSoon = (context: FlowContext, output: StoredOutput): boolean =>
+  output.expiresAt !== null &&
+  new Date(output.expiresAt).getTime() - context.clock.now().getTime() < URL_MARGIN_MS;
+
+/** Asks the provider for the job again: most give a fresh URL each time. Null when it gives none now. */
+const refreshUrl = async (
+  context: FlowContext,
+  deps: FetchDeps,
+  attempt: Attempt,
+): Promise<StoredOutput | null> => {
+  if (attempt.jobId === null) return null;
+  const account = await deps.accountOf(attempt.accountId);
+  const outcome = await deps.gatewayOf(attempt.providerId).query(account, attempt.jobId);
+  if (outcome.kind !== 'FOUND') return null;
+  const outputs = outcome.observation.outputs.map((each) => ({
+    ...each,
+    expiresAt: each.expiresAt?.toISOString() ?? null,
+  }));
+  const first = outputs[0];
+  if (first === undefined) return null;
+  const now = context.clock.now();
+  await context.uow.transact(async (tx) => {
+    const fresh = await tx.attempts.lock(attempt.id);
+    if (fresh === null) return;
+    await tx.attempts.patch(
+      fresh,
+      null,
+      { outputs, outputUrlExpiresAt: first.expiresAt === null ? null : new Date(first.expiresAt) },
+      now,
+    );
+  });
+  return first;
+};
+
+const download = async (
+  context: FlowContext,
+  deps: FetchDeps,
+  attempt: Attempt,
+  url: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<Fetched | 'GONE'> => {
+  const provider = await context.uow.stores.catalog.readProvider(attempt.providerId);
+  const options = {
+    allowedHosts: provider?.outputHosts ?? [],
+    sizeBytesMax: context.settings.outputBytesMax,
+    signal,
+  };
+  const opening = await deps.source.open(url, options);
+  if (opening.kind === 'GONE') return 'GONE';
+  if (opening.kind === 'REFUSED')
+    return { kind: 'UNRECOVERABLE', code: `OUTPUT_${opening.reason}` };
+  if (opening.kind === 'UNAVAILABLE') {
+    return { kind: 'TRY_LATER', code: 'OUTPUT_UNAVAILABLE', retryAfterMs: opening.retryAfterMs };
+  }
+  crashpoint('fetch.after_download_before_put');
+  try {
+    const put = await deps.objects.putStream(
+      key,
+      resumeDownload(deps.source, url, opening, options),
+      {
+        contentType: 'video/mp4',
+        sizeBytesMax: context.settings.outputBytesMax,
+        ...(opening.sizeBytes === null ? {} : { expected: { sizeBytes: opening.sizeBytes } }),
+        signal,
+      },
+    );
+    crashpoint('fetch.after_put_before_db');
+    if (put.outcome === 'conflict') return { kind: 'CONFLICT', key };
+    return { kind: 'STORED', key, sizeBytes: put.sizeBytes, sha256: put.sha256 };
+  } catch (error) {
+    if (error instanceof OutputTooLargeError || error instanceof ObjectTooLargeError) {
+      return { kind: 'UNRECOVERABLE', code: 'OUTPUT_TOO_LARGE' };
+    }
+    if (error instanceof OutputInterruptedError || error instanceof ObjectMismatchError) {
+      return { kind: 'TRY_LATER', code: 'OUTPUT_INTERRUPTED', retryAfterMs: null };
+    }
+    throw error;
+  }
+};
+
+const recordFetched = async (
+  context: FlowContext,
+  tx: Stores,
+  taskId: string,
+  attemptId: string,
+  fetched: Fetched,
+): Promise<void> => {
+  const task = await tx.tasks.lock(taskId);
+  const attempt = await tx.attempts.lock(attemptId);
+  if (task === null || attempt === null || task.status !== 'OUTPUT_FETCHING') return;
+  if (fetched.kind === 'STORED') {
+    const rawAssetId = await recordRaw(context, tx, task, attempt, fetched);
+    await applyEvent(context, tx, {
+      task,
+      attempt,
+      event: { type: 'output_persisted' },
+      origin: {
+        source: 'worker',
+        payload: { sizeBytes: fetched.sizeBytes, sha256: fetched.sha256 },
+      },
+      rawAssetId,
+    });
+    return;
+  }
+  const judged = judgeUnfetched(context, task, fetched);
+  await applyEvent(context, tx, {
+    task,
+    attempt,
+    event: judged.event,
+    origin: { source: 'worker' },
+    error: {
+      class: 'OUTPUT_FETCH',
+      code: fetched.kind === 'CONFLICT' ? 'OBJECT_CONFLICT' : fetched.code,
+    },
+    retryAt: judged.retryAt,
+  });
+};
+
+const judgeUnfetched = (
+  context: FlowContext,
+  task: Task,
+  fetched: Exclude<Fetched, { kind: 'STORED' }>,
+): { event: TaskEvent; retryAt: Date | null } => {
+  if (fetched.kind === 'CONFLICT') return { event: { type: 'object_conflict' }, retryAt: null };
+  if (fetched.kind === 'UNRECOVERABLE')
+    return { event: { type: 'output_unrecoverable' }, retryAt: null };
+  const now = context.clock.now();
+  const verdict = judgeRetry('fetch', {
+    triesDone: task.fetchTries + 1,
+    firstTryAt: task.stepStartedAt ?? now,
+    now,
+    random: context.random(),
+    retryAfterMs: fetched.retryAfterMs,
+  });
+  return verdict.kind === 'RETRY'
+    ? { event: { type: 'step_retryable' }, retryAt: verdict.at }
+    : { event: { type: 'output_unrecoverable' }, retryAt: null };
+};
+
+const recordRaw = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  attempt: Attempt,
+  fetched: Extract<Fetched, { kind: 'STORED' }>,
+): Promise<string> => {
+  const now = context.clock.now();
+  const businessKey = `raw:${attempt.id}:0:${task.rawGeneration}`;
+  const id = context.ids.next(now);
+  const inserted = await tx.assets.insert(
+    {
+      id,
+      tenantId: task.tenantId,
+      projectId: task.projectId,
+      taskId: task.id,
+      attemptId: attempt.id,
+      parentAssetId: null,
+      kind: 'RAW_OUTPUT',
+      status: 'PENDING',
+      fileName: null,
+      objectKey: fetched.key,
+      quarantineKey: null,
+      entryName: null,
+      sizeBytes: BigInt(fetched.sizeBytes),
+      sha256: fetched.sha256,
+      declaredMime: null,
+      detectedMime: null,
+      pipelineVersion: PIPELINE_VERSION,
+      businessKey,
+    },
+    now,
+  );
+  if (inserted === 'CREATED') return id;
+  const existing = await tx.assets.findByBusinessKey(businessKey);
+  if (existing === null) throw new Error(`Raw asset ${businessKey} cannot be read`);
+  return existing.id;
+};

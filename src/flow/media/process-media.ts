@@ -1,0 +1,336 @@
+import { isTerminal } from '../../domain/generation/statuses';
+import type { Task } from '../../domain/generation/task';
+import type { Asset } from '../../domain/output/asset';
+import { RETRY_BUDGETS, judgeRetry } from '../../domain/scheduling/retry-budget';
+import { crashpoint } from '../../ports/crash-points';
+import type { MediaFacts, MediaLimits, MediaToolkit } from '../../ports/media-toolkit';
+import { payloadOf } from '../../ports/messages';
+import {
+  ModerationUnavailableError,
+  type Moderation,
+  type ModerationVerdict,
+} from '../../ports/moderation';
+import type { ObjectStore } from '../../ports/object-store';
+import type { Scratch } from '../../ports/scratch';
+import type { Stores } from '../../ports/unit-of-work';
+import { consumeOnce, type Consumer } from '../consume';
+import type { FlowContext } from '../flow-context';
+import { applyEvent } from '../transition/apply-event';
+import { deriveAll, type DerivedSet } from './derive-media';
+
+export interface MediaDeps {
+  readonly toolkit: MediaToolkit;
+  readonly objects: ObjectStore;
+  readonly scratch: Scratch;
+  readonly moderation: Moderation;
+  readonly limits: MediaLimits;
+}
+
+type Processed =
+  | { readonly kind: 'CORRUPT'; readonly detail: string }
+  | {
+      readonly kind: 'DERIVED';
+      readonly facts: MediaFacts;
+      readonly derived: DerivedSet;
+      readonly verdict: ModerationVerdict;
+    };
+
+/**
+ * Makes a fetched output playable. The proxy decides: with it the generation succeeds and is settled in the same
+ * transaction; a missing derivative is made alone afterwards. Safe to run twice at once: keys and rows are the same.
+ */
+export const createMediaConsumer =
+  (context: FlowContext, deps: MediaDeps): Consumer =>
+  async (envelope, signal) => {
+    const { taskId, rawAssetId } = payloadOf(envelope, 'media.process.requested');
+    const task = await context.uow.stores.tasks.read(taskId);
+    const raw = await context.uow.stores.assets.read(rawAssetId);
+    if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
+    const wanted =
+      task.status === 'POST_PROCESSING' || (task.status === 'SUCCEEDED' && raw.status === 'READY');
+    const processed = wanted ? await process(context, deps, raw, signal) : null;
+    crashpoint('media.after_put_before_db');
+    const { consumed } = await consumeOnce(context, 'media', envelope, async (tx) => {
+      if (processed !== null)
+        await recordProcessed(context, deps, tx, taskId, rawAssetId, processed);
+      crashpoint('finish.before_commit');
+    });
+    crashpoint('finish.after_commit_before_ack');
+    return consumed;
+  };
+
+const process = async (
+  context: FlowContext,
+  deps: MediaDeps,
+  raw: Asset,
+  signal: AbortSignal,
+): Promise<Processed> =>
+  deps.scratch.use(async (folder) => {
+    const stored = await deps.objects.getStream(raw.objectKey);
+    if (stored === null) return { kind: 'CORRUPT', detail: 'the raw object is gone' };
+    const path = await folder.save('raw', stored.body, context.settings.outputBytesMax);
+    const probe = await deps.toolkit.probe(path, deps.limits);
+    if (!probe.ok) return { kind: 'CORRUPT', detail: `${probe.refusal}: ${probe.detail}` };
+    crashpoint('media.after_probe_before_derive');
+    const verdict = await judgeOutput(context, deps, raw, path, probe.facts);
+    const derived: DerivedSet =
+      verdict.verdict === 'REJECT'
+        ? { made: [], existing: [], failed: [] }
+        : await deriveAll(context, deps, raw, { path, facts: probe.facts }, folder, signal);
+    return { kind: 'DERIVED', facts: probe.facts, derived, verdict };
+  });
+
+const judgeOutput = async (
+  context: FlowContext,
+  deps: MediaDeps,
+  raw: Asset,
+  path: string,
+  facts: MediaFacts,
+): Promise<ModerationVerdict> => {
+  try {
+    return await deps.moderation.judgeMedia({
+      subject: 'OUTPUT',
+      path,
+      mime: facts.mime,
+      fileName: null,
+      sha256: raw.sha256 ?? '',
+    });
+  } catch (error) {
+    if (!(error instanceof ModerationUnavailableError)) throw error;
+    context.log.warn('moderator is unavailable; the output waits for a person', {
+      rawAssetId: raw.id,
+    });
+    return { verdict: 'REVIEW', reasonCode: 'MODERATOR_UNAVAILABLE' };
+  }
+};
+
+const recordProcessed = async (
+  context: FlowContext,
+  deps: MediaDeps,
+  tx: Stores,
+  taskId: string,
+  rawAssetId: string,
+  processed: Processed,
+): Promise<void> => {
+  const task = await tx.tasks.lock(taskId);
+  const raw = await tx.assets.lock(rawAssetId);
+  if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
+  if (task.status !== 'POST_PROCESSING' && task.status !== 'SUCCEEDED') return;
+  if (processed.kind === 'CORRUPT') return recordCorrupt(context, tx, task, raw, processed.detail);
+  await recordVerdict(context, deps, tx, task, raw, processed.verdict);
+  if (processed.verdict.verdict === 'REJECT') {
+    return recordRejected(context, tx, task, raw, processed.verdict.reasonCode);
+  }
+  const reviewed = processed.verdict.verdict === 'REVIEW' && !isTerminal(task.status);
+  const proxyId = await insertDerived(
+    context,
+    tx,
+    processed.derived,
+    reviewed || raw.status === 'IN_REVIEW',
+  );
+  if (isTerminal(task.status)) return requestMissing(context, tx, task, raw, processed.derived);
+  if (proxyId === null) return recordWithoutProxy(context, tx, task, raw, processed.derived);
+  await finish(context, tx, task, raw, processed, proxyId);
+};
+
+const recordCorrupt = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  detail: string,
+): Promise<void> => {
+  if (isTerminal(task.status)) return;
+  const now = context.clock.now();
+  await tx.assets.patch(
+    raw,
+    'FAILED',
+    { rejectionCode: 'CORRUPT_MEDIA', rejectionDetail: detail },
+    now,
+  );
+  await applyEvent(context, tx, {
+    task,
+    attempt: await currentAttempt(tx, task),
+    event: { type: 'raw_corrupt', mayRetry: task.fetchTries + 1 < RETRY_BUDGETS.fetch.triesMax },
+    origin: { source: 'worker', payload: { detail } },
+    error: { class: 'MEDIA', code: 'OUTPUT_CORRUPT' },
+  });
+};
+
+const currentAttempt = async (tx: Stores, task: Task) =>
+  (await tx.attempts.listOfTask(task.id)).find(
+    (each) => each.attemptNo === task.currentAttemptNo,
+  ) ?? null;
+
+const recordVerdict = async (
+  context: FlowContext,
+  deps: MediaDeps,
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  verdict: ModerationVerdict,
+): Promise<void> => {
+  if (isTerminal(task.status)) return;
+  const now = context.clock.now();
+  await tx.moderation.record({
+    id: context.ids.next(now),
+    tenantId: task.tenantId,
+    subjectKind: 'OUTPUT',
+    subjectId: raw.id,
+    verdict: verdict.verdict,
+    reasonCode: verdict.verdict === 'APPROVE' ? null : verdict.reasonCode,
+    rulesVersion: deps.moderation.rulesVersion,
+    decidedBy: 'rules',
+    now,
+  });
+};
+
+const recordRejected = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  reasonCode: string,
+): Promise<void> => {
+  if (isTerminal(task.status)) return;
+  const now = context.clock.now();
+  await tx.assets.patch(raw, 'REJECTED', { rejectionCode: reasonCode }, now);
+  await applyEvent(context, tx, {
+    task,
+    attempt: await currentAttempt(tx, task),
+    event: { type: 'output_rejected' },
+    origin: { source: 'worker', payload: { reasonCode } },
+    error: { class: 'MODERATION', code: 'OUTPUT_REJECTED' },
+  });
+};
+
+/** Writes the rows of what was made; answers the proxy's id, new or from an earlier run. */
+const insertDerived = async (
+  context: FlowContext,
+  tx: Stores,
+  derived: DerivedSet,
+  inReview: boolean,
+): Promise<string | null> => {
+  const now = context.clock.now();
+  let proxyId = derived.existing.find((asset) => asset.kind === 'PROXY')?.id ?? null;
+  for (const { profile, asset, facts } of derived.made) {
+    const inserted = await tx.assets.insert(asset, now);
+    const row =
+      inserted === 'CREATED'
+        ? await tx.assets.lock(asset.id)
+        : await tx.assets.findByBusinessKey(asset.businessKey);
+    if (row === null) throw new Error(`Derivative ${asset.businessKey} cannot be read`);
+    await tx.assets.patch(
+      row,
+      // Nothing of an output is playable before a person has approved it.
+      inReview ? 'IN_REVIEW' : 'READY',
+      {
+        width: facts.width,
+        height: facts.height,
+        durationMs: facts.durationMs,
+        frameRateNum: facts.frameRate?.numerator ?? null,
+        frameRateDen: facts.frameRate?.denominator ?? null,
+      },
+      now,
+    );
+    if (profile === 'PROXY') proxyId = row.id;
+  }
+  return proxyId;
+};
+
+const recordWithoutProxy = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  derived: DerivedSet,
+): Promise<void> => {
+  const now = context.clock.now();
+  const verdict = judgeRetry('media', {
+    triesDone: task.mediaTries + 1,
+    firstTryAt: task.stepStartedAt ?? now,
+    now,
+    random: context.random(),
+  });
+  await applyEvent(context, tx, {
+    task,
+    attempt: await currentAttempt(tx, task),
+    event: { type: verdict.kind === 'RETRY' ? 'step_retryable' : 'media_budget_exhausted' },
+    origin: { source: 'worker', payload: { failed: derived.failed } },
+    error: { class: 'MEDIA', code: 'MEDIA_PROCESSING_FAILED' },
+    retryAt: verdict.kind === 'RETRY' ? verdict.at : null,
+    rawAssetId: raw.id,
+  });
+};
+
+const finish = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  processed: Extract<Processed, { kind: 'DERIVED' }>,
+  proxyId: string,
+): Promise<void> => {
+  const now = context.clock.now();
+  const { facts } = processed;
+  const reviewed = processed.verdict.verdict === 'REVIEW';
+  await tx.assets.patch(
+    raw,
+    reviewed ? 'IN_REVIEW' : 'READY',
+    {
+      detectedMime: facts.mime,
+      width: facts.width,
+      height: facts.height,
+      durationMs: facts.durationMs,
+      frameRateNum: facts.frameRate?.numerator ?? null,
+      frameRateDen: facts.frameRate?.denominator ?? null,
+    },
+    now,
+  );
+  const applied = await applyEvent(context, tx, {
+    task,
+    attempt: await currentAttempt(tx, task),
+    event: { type: reviewed ? 'output_review_required' : 'playable_asset_ready' },
+    origin: { source: 'worker', payload: { rawAssetId: raw.id } },
+    taskPatch: { outputAssetId: proxyId },
+  });
+  if (applied.moved) await requestMissing(context, tx, applied.task, raw, processed.derived);
+};
+
+/** What failed beside a playable proxy is tried again alone, later; the generation is a success already. */
+const requestMissing = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  derived: DerivedSet,
+): Promise<void> => {
+  if (derived.failed.length === 0) return;
+  const now = context.clock.now();
+  const verdict = judgeRetry('media', {
+    triesDone: task.mediaTries + 1,
+    firstTryAt: task.finishedAt ?? now,
+    now,
+    random: context.random(),
+  });
+  if (verdict.kind === 'SPENT') return;
+  await tx.outbox.add(
+    {
+      type: 'generation',
+      id: task.id,
+      version: task.version,
+      tenantId: task.tenantId,
+      traceId: task.traceId,
+      causationId: null,
+    },
+    [
+      {
+        eventId: context.ids.next(now),
+        type: 'media.process.requested',
+        payload: { taskId: task.id, rawAssetId: raw.id },
+        availableAt: verdict.at,
+      },
+    ],
+    now,
+  );
+};

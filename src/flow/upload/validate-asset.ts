@@ -1,0 +1,182 @@
+import type { Asset } from '../../domain/output/asset';
+import { crashpoint } from '../../ports/crash-points';
+import type { MalwareScanner } from '../../ports/malware-scanner';
+import type { MediaFacts, MediaLimits, MediaToolkit } from '../../ports/media-toolkit';
+import { payloadOf } from '../../ports/messages';
+import {
+  ModerationUnavailableError,
+  type Moderation,
+  type ModerationVerdict,
+} from '../../ports/moderation';
+import type { ObjectStore } from '../../ports/object-store';
+import type { Scratch } from '../../ports/scratch';
+import type { AssetPatch } from '../../ports/stores/asset-store';
+import type { Stores } from '../../ports/unit-of-work';
+import { consumeOnce, type Consumer } from '../consume';
+import type { FlowContext } from '../flow-context';
+
+export interface ValidateDeps {
+  readonly objects: ObjectStore;
+  readonly toolkit: MediaToolkit;
+  readonly scratch: Scratch;
+  readonly moderation: Moderation;
+  readonly malware: MalwareScanner;
+  readonly limits: MediaLimits;
+}
+
+type Judged =
+  | {
+      readonly kind: 'REJECTED';
+      readonly code: string;
+      readonly detail: string | null;
+      readonly verdict: ModerationVerdict | null;
+    }
+  | { readonly kind: 'USABLE'; readonly facts: MediaFacts; readonly verdict: ModerationVerdict };
+
+/**
+ * Reads an uploaded file for what it is: magic number, header bounds, malware, moderation. Only then is it copied out of
+ * quarantine, so that what is served is exactly what was scanned; the upload URL leads nowhere near the copy.
+ */
+export const createValidationConsumer =
+  (context: FlowContext, deps: ValidateDeps): Consumer =>
+  async (envelope) => {
+    const { assetId } = payloadOf(envelope, 'asset.validation.requested');
+    const asset = await context.uow.stores.assets.read(assetId);
+    if (asset === null) throw new Error(`Asset ${assetId} is not there`);
+    const judged = asset.status === 'VALIDATING' ? await judge(context, deps, asset) : null;
+    if (judged?.kind === 'USABLE' && asset.quarantineKey !== null) {
+      await deps.objects.copy(asset.quarantineKey, asset.objectKey);
+    }
+    crashpoint('upload.after_copy_before_db');
+    const { consumed, result } = await consumeOnce(
+      context,
+      'asset-validator',
+      envelope,
+      async (tx) =>
+        judged === null ? false : record(context, deps, tx, assetId, envelope.traceId, judged),
+    );
+    crashpoint('upload.after_db_before_cleanup');
+    if (result === true && asset.quarantineKey !== null)
+      await deps.objects.delete(asset.quarantineKey);
+    return consumed;
+  };
+
+const judge = async (context: FlowContext, deps: ValidateDeps, asset: Asset): Promise<Judged> =>
+  deps.scratch.use(async (folder) => {
+    const rejected = (code: string, detail: string | null): Judged => ({
+      kind: 'REJECTED',
+      code,
+      detail,
+      verdict: null,
+    });
+    const stored =
+      asset.quarantineKey === null ? null : await deps.objects.getStream(asset.quarantineKey);
+    if (stored === null) return rejected('UPLOAD_INCOMPLETE', 'the quarantined object is gone');
+    const path = await folder.save('upload', stored.body, deps.limits.sizeBytesMax);
+    const probe = await deps.toolkit.probe(path, deps.limits);
+    if (!probe.ok) return rejected(probe.refusal, probe.detail);
+    const declaredKind = asset.kind === 'INPUT_IMAGE' ? 'image' : 'video';
+    if (probe.facts.kind !== declaredKind) {
+      return rejected(
+        'UNSUPPORTED_TYPE',
+        `declared ${asset.declaredMime ?? 'nothing'}, found ${probe.facts.mime}`,
+      );
+    }
+    const scan = await deps.malware.scan(path);
+    if (scan.kind === 'INFECTED') return rejected('MALWARE_FOUND', scan.signature);
+    const verdict = await judgeContent(context, deps, asset, path, probe.facts);
+    return verdict.verdict === 'REJECT'
+      ? { kind: 'REJECTED', code: 'MODERATION_REJECTED', detail: verdict.reasonCode, verdict }
+      : { kind: 'USABLE', facts: probe.facts, verdict };
+  });
+
+const judgeContent = async (
+  context: FlowContext,
+  deps: ValidateDeps,
+  asset: Asset,
+  path: string,
+  facts: MediaFacts,
+): Promise<ModerationVerdict> => {
+  try {
+    return await deps.moderation.judgeMedia({
+      subject: 'ASSET',
+      path,
+      mime: facts.mime,
+      fileName: asset.fileName,
+      sha256: asset.sha256 ?? '',
+    });
+  } catch (error) {
+    if (!(error instanceof ModerationUnavailableError)) throw error;
+    context.log.warn('moderator is unavailable; the asset waits for a person', {
+      assetId: asset.id,
+    });
+    return { verdict: 'REVIEW', reasonCode: 'MODERATOR_UNAVAILABLE' };
+  }
+};
+
+const record = async (
+  context: FlowContext,
+  deps: ValidateDeps,
+  tx: Stores,
+  assetId: string,
+  traceId: string,
+  judged: Judged,
+): Promise<boolean> => {
+  const asset = await tx.assets.lock(assetId);
+  if (asset === null || asset.status !== 'VALIDATING') return false;
+  const now = context.clock.now();
+  if (judged.verdict !== null) {
+    await tx.moderation.record({
+      id: context.ids.next(now),
+      tenantId: asset.tenantId,
+      subjectKind: 'ASSET',
+      subjectId: asset.id,
+      verdict: judged.verdict.verdict,
+      reasonCode: judged.verdict.verdict === 'APPROVE' ? null : judged.verdict.reasonCode,
+      rulesVersion: deps.moderation.rulesVersion,
+      decidedBy: 'rules',
+      now,
+    });
+  }
+  const to =
+    judged.kind === 'REJECTED'
+      ? 'REJECTED'
+      : judged.verdict.verdict === 'REVIEW'
+        ? 'IN_REVIEW'
+        : 'READY';
+  const moved = await tx.assets.patch(asset, to, patchOf(judged), now);
+  await tx.outbox.add(
+    {
+      type: 'asset',
+      id: asset.id,
+      version: moved.version,
+      tenantId: asset.tenantId,
+      traceId,
+      causationId: null,
+    },
+    [
+      {
+        eventId: context.ids.next(now),
+        type: 'asset.status.changed',
+        payload: { assetId, status: to },
+        availableAt: now,
+      },
+    ],
+    now,
+  );
+  return true;
+};
+
+const patchOf = (judged: Judged): AssetPatch =>
+  judged.kind === 'REJECTED'
+    ? { rejectionCode: judged.code, rejectionDetail: judged.detail, quarantineKey: null }
+    : {
+        quarantineKey: null,
+        detectedMime: judged.facts.mime,
+        durationMs: judged.facts.durationMs,
+        width: judged.facts.width,
+        height: judged.facts.height,
+        frameRateNum: judged.facts.frameRate?.numerator ?? null,
+        frameRateDen: judged.facts.frameRate?.denominator ?? null,
+        facts: { ...judged.facts },
+      };
