@@ -52,4 +52,4 @@ function readMajorVersion(program) {
   return Number(/version "(\d+)/.exec(stderr ?? '')?.[1] ?? 0);
 }
 
-module.exports = { findCommand, findPrograms, requirements };
+module.exports = { findPrograms, requirements };

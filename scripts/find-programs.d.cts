@@ -16,7 +16,6 @@ export interface Requirement {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export const requirements: readonly Requirement[];
-export function findCommand(name: string, environment?: Environment): string | undefined;
 export function findPrograms(
   requirement: Requirement,
   environment?: Environment,
