@@ -9,10 +9,13 @@ export interface SlotScope {
  *
  * Contract, checked by test/contract/slots:
  * - `acquire` takes all scopes or none, atomically; in use never exceeds a limit. A second acquire by the same holder
- *   answers its present token. The token rises with every lease: a fencing token.
+ *   answers its present token and makes its lease last. The token rises with every lease, also after a flush of the
+ *   adapter's store: a fencing token.
  * - `renew` and `release` do nothing (false) unless the token is the holder's present one.
- * - An expired lease still counts until `rebuild` or `expire` takes it away: unknown attempts keep their slot.
- * - `rebuild` makes leases and counts equal to the given holders and answers what differed.
+ * - An expired lease still counts until `rebuild` takes it away: unknown attempts keep their slot.
+ * - `rebuild` adds leases that given holders lack, makes those they have last, removes expired leases of anybody else,
+ *   and counts anew. A lease that has not expired stays: its holder may be about to commit the attempt that proves it.
+ *   Facts go before limits: in use may exceed a limit after it.
  */
 export interface Slots {
   acquire(

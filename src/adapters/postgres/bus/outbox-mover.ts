@@ -1,0 +1,51 @@
+import type { Pool } from 'pg';
+
+import { groupsOf, MESSAGE_TYPES, type ConsumerGroup } from '../../../ports/messages';
+import type { OutboxMover } from '../../../ports/stores/message-store';
+import { poolDatabase } from '../database';
+import { run, runForOnly } from '../run-statement';
+
+/** The advisory lock that one mover holds for the length of its statement. */
+const LOCK = { lockSpace: 0x6275, lockKey: 1 };
+
+export interface PostgresOutboxMoverOptions {
+  /** Opened with synchronous_commit=off: a move that is lost leaves its outbox rows pending. */
+  readonly pool: Pool;
+  /** Called after each move with the groups that have something new: the place to ring their bells. */
+  readonly onMoved?: (groups: readonly ConsumerGroup[]) => void;
+}
+
+const readers = MESSAGE_TYPES.flatMap((type) => groupsOf(type).map((group) => ({ type, group })));
+
+/**
+ * Moves due outbox rows to the Postgres bus, oldest first, by row and never by a cursor. Answers 0 also while another
+ * mover is at work.
+ */
+export const createPostgresOutboxMover = (options: PostgresOutboxMoverOptions): OutboxMover => {
+  const { onMoved } = options;
+  const db = poolDatabase(options.pool);
+  return {
+    moveBatch: async (now, limit) => {
+      const { moved, groups } = await runForOnly<{ moved: number; groups: ConsumerGroup[] }>(
+        db,
+        'move-outbox-events-if-due',
+        {
+          ...LOCK,
+          types: MESSAGE_TYPES,
+          readTypes: readers.map(({ type }) => type),
+          readerGroups: readers.map(({ group }) => group),
+          limit,
+          now,
+        },
+      );
+      if (groups.length > 0) onMoved?.(groups);
+      return moved;
+    },
+    nextDueAt: async () => {
+      const [next] = await run<{ availableAt: Date }>(db, 'find-next-outbox-event-due', {
+        types: MESSAGE_TYPES,
+      });
+      return next?.availableAt ?? null;
+    },
+  };
+};

@@ -1,0 +1,1 @@
+SELECT scope, in_use FROM slot_scopes WHERE scope = ANY (:scopes::text[])

@@ -1,0 +1,48 @@
+import { idsOf, only, type BusAtNow } from './bus-harness';
+import type { BusSuite } from './describe-delivery';
+import { makeQueuedMessages } from './make-messages';
+
+export const describeDeath = ({ open, harness }: BusSuite): void => {
+  describe('a message that always fails', () => {
+    const failUntilDead = async (bus: BusAtNow): Promise<void> => {
+      for (let delivery = 1; delivery <= harness().deliveriesMax; delivery += 1) {
+        const poison = only(await bus.receiveSome(1));
+        expect(poison.deliveries).toBe(delivery);
+        await bus.retryIn(poison, 0, `failure ${String(delivery)}`);
+      }
+    };
+
+    it('is dead after its last delivery and comes back only by a replay, counted from the start', async () => {
+      const bus = await open();
+      const messages = makeQueuedMessages(1, harness().now());
+      const eventId = messages[0]!.envelope.eventId;
+      await bus.publish(messages);
+      expect(await bus.replay(eventId)).toBe(false);
+      await failUntilDead(bus);
+
+      await harness().pass(harness().leaseMs);
+      expect(await bus.receive()).toEqual([]);
+      expect(await bus.bus.nextDueAt('scheduler')).toBeNull();
+
+      expect(await bus.replay(eventId)).toBe(true);
+      const replayed = only(await bus.receiveSome(1));
+      expect(idsOf([replayed])).toEqual([eventId]);
+      expect(replayed.deliveries).toBe(1);
+      expect(await bus.replay(eventId)).toBe(false);
+    });
+
+    it('is dead, too, when it kills every consumer before it can answer, and lets those behind it pass', async () => {
+      const bus = await open();
+      const [poison, healthy] = makeQueuedMessages(2, harness().now());
+      await bus.publish([poison!]);
+      for (let delivery = 1; delivery <= harness().deliveriesMax; delivery += 1) {
+        expect(only(await bus.receiveSome(1)).deliveries).toBe(delivery);
+        await harness().pass(harness().leaseMs);
+      }
+
+      await bus.publish([{ ...healthy!, availableAt: harness().now() }]);
+      expect(idsOf(await bus.receive(1))).toEqual(idsOf([healthy!]));
+      expect(await bus.replay(poison!.envelope.eventId)).toBe(true);
+    });
+  });
+};
