@@ -1,0 +1,109 @@
+import type { Attempt } from '../../domain/attempt/attempt';
+import type { ObjectStore } from '../../ports/object-store';
+import type { Slots, SlotScope } from '../../ports/slots';
+import type { PartitionStore } from '../../ports/stores/operations-store';
+import type { FlowContext } from '../flow-context';
+import { requestObservation } from '../observe/request-observation';
+
+const BATCH = 100;
+
+/** Provider events that came before their attempt's job id was known, and whose attempt exists by now. */
+export const matchOrphans = async (context: FlowContext): Promise<number> => {
+  const orphans = await context.uow.stores.providerEvents.listMatchableOrphans(BATCH);
+  for (const orphan of orphans) {
+    await context.uow.transact((tx) => requestObservation(context, tx, orphan.id, null));
+  }
+  return orphans.length;
+};
+
+/** Slots made equal to the attempts that may have a living job: leaks end, a flushed store is filled again. */
+export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<number> => {
+  const { stores } = context.uow;
+  const [holders, accounts] = await Promise.all([
+    stores.attempts.listSlotHolders(),
+    stores.catalog.listAccounts(),
+  ]);
+  const limitOf = new Map(accounts.map((account) => [account.id, account.concurrentMax]));
+  const tenantLimits = new Map<string, number>();
+  for (const tenantId of new Set(holders.map((attempt) => attempt.tenantId))) {
+    tenantLimits.set(tenantId, (await stores.catalog.readTenant(tenantId))?.inFlightMax ?? 0);
+  }
+  const now = context.clock.now();
+  const changed = await slots.rebuild(
+    holders.map((attempt) => ({
+      holder: attempt.id,
+      scopes: scopesOf(
+        context,
+        attempt,
+        limitOf.get(attempt.accountId) ?? 0,
+        tenantLimits.get(attempt.tenantId) ?? 0,
+      ),
+    })),
+    context.settings.slotTtlMs,
+    now,
+  );
+  const drift = changed.removed + changed.added;
+  if (drift > 0) {
+    await stores.findings.record({
+      id: context.ids.next(now),
+      kind: 'SLOT_DRIFT',
+      subjectKind: 'slot',
+      subjectId: now.toISOString().slice(0, 13),
+      tenantId: null,
+      detail: changed,
+      actionTaken: 'rebuilt from attempts',
+      now,
+    });
+  }
+  return drift;
+};
+
+const scopesOf = (
+  context: FlowContext,
+  attempt: Attempt,
+  accountMax: number,
+  tenantMax: number,
+): SlotScope[] => [
+  { scope: 'platform', limitMax: context.settings.platformConcurrentMax },
+  { scope: `provider:${attempt.providerId}`, limitMax: context.settings.platformConcurrentMax },
+  { scope: `account:${attempt.accountId}`, limitMax: accountMax },
+  { scope: `tenant:${attempt.tenantId}`, limitMax: tenantMax },
+];
+
+/** Uploads whose client walked away: closed, their bytes removed. */
+export const sweepUploads = async (context: FlowContext, objects: ObjectStore): Promise<number> => {
+  const now = context.clock.now();
+  const expired = await context.uow.stores.assets.listExpiredUploads(now, BATCH);
+  let swept = 0;
+  for (const session of expired) {
+    const closed = await context.uow.transact(async (tx) => {
+      const asset = await tx.assets.lock(session.assetId);
+      if (!(await tx.assets.closeUpload(session.id, 'EXPIRED', now))) return false;
+      if (asset?.status === 'UPLOADING') {
+        await tx.assets.patch(
+          asset,
+          'FAILED',
+          { rejectionCode: 'UPLOAD_EXPIRED', quarantineKey: null },
+          now,
+        );
+      }
+      return true;
+    });
+    if (!closed) continue;
+    await objects.delete(session.quarantineKey);
+    swept += 1;
+  }
+  return swept;
+};
+
+/** Keeps partitions ahead of the clock and drops days past their retention. */
+export const keepPartitions = async (
+  context: FlowContext,
+  partitions: PartitionStore,
+  retentionDays: number,
+): Promise<number> => {
+  const now = context.clock.now();
+  const made = await partitions.ensureDays(now, 4);
+  const dropped = await partitions.dropBefore(new Date(now.getTime() - retentionDays * 86_400_000));
+  return made + dropped;
+};

@@ -1,0 +1,160 @@
+import type { Attempt } from '../../domain/attempt/attempt';
+import type { TaskEvent } from '../../domain/generation/decision';
+import type { ReconcileOutcome } from '../../domain/provider/vocabulary';
+import { backoffMs } from '../../domain/scheduling/retry-budget';
+import { crashpoint } from '../../ports/crash-points';
+import { payloadOf } from '../../ports/messages';
+import type { Provider } from '../../ports/stores/catalog-store';
+import type { Stores } from '../../ports/unit-of-work';
+import { consumeOnce, type Consumer } from '../consume';
+import type { FlowContext } from '../flow-context';
+import { recordObservation } from '../observe/record-observation';
+import { freeSlotAfterCommit } from '../schedule/free-slot';
+import type { ProviderDeps } from '../submit/submit-attempt';
+import { applyEvent, type Applied } from '../transition/apply-event';
+
+export type ReconcileDeps = Pick<ProviderDeps, 'gatewayOf' | 'accountOf' | 'slots'>;
+
+/**
+ * Resolves an unknown submit by asking the provider what it has of ours. A found job goes to the reducer like any other
+ * observation. Absence counts only when the provider's list has not shown the job for a while: the request may still be on
+ * its way. What cannot be decided within the provider's window ends by its recorded policy, never by a blind retry.
+ */
+export const createReconcileConsumer =
+  (context: FlowContext, deps: ReconcileDeps): Consumer =>
+  async (envelope) => {
+    const { attemptId } = payloadOf(envelope, 'attempt.reconcile.requested');
+    const attempt = await context.uow.stores.attempts.read(attemptId);
+    if (attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
+    const outcome = isUnknown(attempt) ? await ask(context, deps, attempt) : null;
+    crashpoint('reconcile.after_list_before_db');
+    const { consumed, result } = await consumeOnce(context, 'reconciler', envelope, async (tx) =>
+      outcome === null ? null : recordOutcome(context, tx, attempt, outcome),
+    );
+    if (result !== null) await freeSlotAfterCommit(context, deps.slots, result);
+    return consumed;
+  };
+
+const isUnknown = (attempt: Attempt): boolean =>
+  attempt.jobId === null && (attempt.status === 'UNKNOWN' || attempt.status === 'ABANDONED');
+
+const ask = async (
+  context: FlowContext,
+  deps: ReconcileDeps,
+  attempt: Attempt,
+): Promise<ReconcileOutcome> => {
+  const account = await deps.accountOf(attempt.accountId);
+  const outcome = await deps.gatewayOf(attempt.providerId).reconcile(account, {
+    requestKey: attempt.requestKey,
+    callbackUrl: attempt.callbackUrl,
+    submittedAt: attempt.sentAt ?? attempt.createdAt,
+  });
+  if (outcome.kind === 'FOUND') {
+    await recordObservation(context, {
+      providerId: attempt.providerId,
+      accountId: attempt.accountId,
+      source: 'reconcile',
+      sourceEventId: null,
+      requestKey: attempt.requestKey,
+      observation: outcome.observation,
+    });
+  }
+  return outcome;
+};
+
+const recordOutcome = async (
+  context: FlowContext,
+  tx: Stores,
+  asked: Attempt,
+  outcome: ReconcileOutcome,
+): Promise<Applied | null> => {
+  // Found: the reducer binds the job, by the observation stored before this transaction.
+  if (outcome.kind === 'FOUND') return null;
+  const task = await tx.tasks.lock(asked.taskId);
+  const attempt = await tx.attempts.lock(asked.id);
+  if (task === null || attempt === null || !isUnknown(attempt)) return null;
+  const provider = await tx.catalog.readProvider(attempt.providerId);
+  if (provider === null) throw new Error(`Provider ${attempt.providerId} is not there`);
+  const now = context.clock.now();
+  const absentSince = outcome.kind === 'ABSENT' ? (attempt.absentSince ?? now) : null;
+  const event = attempt.status === 'ABANDONED' ? null : judge(attempt, provider, absentSince, now);
+  const attemptPatch = { reconcileTries: attempt.reconcileTries + 1, absentSince };
+  if (event === null) {
+    const fresh = await tx.attempts.patch(attempt, null, attemptPatch, now);
+    await askAgain(context, tx, fresh, provider);
+    return null;
+  }
+  return applyEvent(context, tx, {
+    task,
+    attempt,
+    event,
+    origin: {
+      source: 'reconciler',
+      payload: { outcome: outcome.kind, tries: attempt.reconcileTries + 1 },
+    },
+    attemptPatch: {
+      ...attemptPatch,
+      ...(event.type === 'undecidable_window_over'
+        ? { watchedUntil: new Date(now.getTime() + WATCH_MS) }
+        : {}),
+    },
+    error: {
+      class: 'SUBMIT_UNKNOWN',
+      code: event.type === 'undecidable_window_over' ? 'SUBMIT_UNDECIDABLE' : 'SUBMIT_NOT_CREATED',
+    },
+    retryAt: new Date(
+      now.getTime() + backoffMs('submit', Math.max(task.submitTries, 1), context.random()),
+    ),
+  });
+};
+
+/** An abandoned attempt may still turn up as a job, and as a cost, for this long. */
+const WATCH_MS = 7 * 24 * 3_600_000;
+
+const judge = (
+  attempt: Attempt,
+  provider: Provider,
+  absentSince: Date | null,
+  now: Date,
+): TaskEvent | null => {
+  if (absentSince !== null && now.getTime() - absentSince.getTime() >= provider.absenceGraceMs) {
+    return { type: 'confirmed_not_created', mayRetry: true };
+  }
+  const sentAt = attempt.sentAt ?? attempt.createdAt;
+  return now.getTime() - sentAt.getTime() > provider.unknownWindowMs
+    ? { type: 'undecidable_window_over', retryByPolicy: provider.undecidablePolicy === 'RETRY' }
+    : null;
+};
+
+const askAgain = async (
+  context: FlowContext,
+  tx: Stores,
+  attempt: Attempt,
+  provider: Provider,
+): Promise<void> => {
+  const now = context.clock.now();
+  if (attempt.watchedUntil !== null && attempt.watchedUntil <= now) return;
+  const waitMs =
+    attempt.absentSince === null
+      ? backoffMs('reconcile', attempt.reconcileTries, context.random())
+      : Math.max(provider.absenceGraceMs / 4, 250);
+  await tx.outbox.add(
+    {
+      type: 'attempt',
+      id: attempt.id,
+      version: attempt.version,
+      tenantId: attempt.tenantId,
+      traceId: attempt.id,
+      causationId: null,
+    },
+    [
+      {
+        eventId: context.ids.next(now),
+        type: 'attempt.reconcile.requested',
+        payload: { taskId: attempt.taskId, attemptId: attempt.id },
+        availableAt: new Date(now.getTime() + waitMs),
+      },
+    ],
+    now,
+  );
+};
