@@ -35,7 +35,7 @@ export async function startTestServer(): Promise<TestServer> {
     return { stop: () => runAsSuperuser(given, [`DROP DATABASE ${TEMPLATE_DATABASE}`]) };
   }
   await removeLeftovers();
-  const dataDir = await mkdtemp(path.join(tmpdir(), `${FOLDER_PREFIX}${String(process.pid)}-`));
+  const dataDir = await makeServerFolder();
   const server = await startEmbeddedPostgres({
     dataDir,
     settings: {
@@ -54,6 +54,11 @@ export async function startTestServer(): Promise<TestServer> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** A new folder for a server's data; the next run tidies up should this one be killed. */
+export function makeServerFolder(): Promise<string> {
+  return mkdtemp(path.join(tmpdir(), `${FOLDER_PREFIX}${String(process.pid)}-`));
 }
 
 /** The address of another database on the same server, as the product's role. */

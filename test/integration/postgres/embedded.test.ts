@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -14,6 +13,7 @@ import {
   type EmbeddedPostgres,
 } from '../../../src/adapters/postgres/embedded';
 import { describeAsRoot } from '../../support/requirements';
+import { makeServerFolder } from '../../support/test-server';
 
 jest.setTimeout(60_000);
 
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 async function makeFolder(): Promise<string> {
-  const made = await mkdtemp(path.join(tmpdir(), 'aivedio-embedded-'));
+  const made = await makeServerFolder();
   folders.push(made);
   return made;
 }
