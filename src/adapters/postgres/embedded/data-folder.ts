@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { NoticeLog } from '../notice-log';
 
 import { EmbeddedPostgresError } from './embedded-postgres-error';
-import { listFallbackRoots } from './fallback-roots';
+import { findFallbackRoot } from './fallback-roots';
 import { findClosedFolder } from './server-user';
 import type { ServerUser } from './server-user';
 
@@ -85,7 +85,7 @@ async function moveElsewhere(
   user: ServerUser,
   log: NoticeLog,
 ): Promise<string> {
-  const [root] = await listFallbackRoots(user);
+  const root = await findFallbackRoot(user);
   if (root === undefined) {
     throw new EmbeddedPostgresError(
       `Postgres cannot keep its data in ${asked}: ${obstacle}.`,

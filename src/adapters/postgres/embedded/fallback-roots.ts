@@ -6,19 +6,19 @@ import { findClosedFolder } from './server-user';
 import type { ServerUser } from './server-user';
 
 /**
- * Folders, best first, that exist, can be written and can be entered by the server's account.
- * They are used when the folder that was asked for cannot be.
+ * The best folder that can be written and entered by the server's account, made when missing; or
+ * undefined. It is used when the folder that was asked for cannot be.
  */
-export async function listFallbackRoots(user: ServerUser): Promise<string[]> {
+export async function findFallbackRoot(user: ServerUser): Promise<string | undefined> {
   const isRoot = user.switchTo !== undefined;
-  const candidates = isRoot
-    ? ['/var/lib/aivedio', path.join(tmpdir(), 'aivedio')]
-    : [path.join(homedir(), '.local', 'share', 'aivedio'), path.join(tmpdir(), 'aivedio')];
-  const usable: string[] = [];
+  const candidates = [
+    isRoot ? '/var/lib/aivedio' : path.join(homedir(), '.local', 'share', 'aivedio'),
+    path.join(tmpdir(), 'aivedio'),
+  ];
   for (const candidate of candidates) {
-    if (await isUsable(candidate, user)) usable.push(candidate);
+    if (await isUsable(candidate, user)) return candidate;
   }
-  return usable;
+  return undefined;
 }
 
 async function isUsable(candidate: string, user: ServerUser): Promise<boolean> {

@@ -1,11 +1,11 @@
-import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, cp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
 import type { NoticeLog } from '../notice-log';
 
 import { EmbeddedPostgresError } from './embedded-postgres-error';
-import { listFallbackRoots } from './fallback-roots';
+import { findFallbackRoot } from './fallback-roots';
 import { findClosedFolder } from './server-user';
 import type { ServerUser } from './server-user';
 
@@ -111,21 +111,21 @@ async function copyNativeFolder(
 ): Promise<string> {
   const manifest = await readFile(path.resolve(packaged, '..', 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  for (const root of await listFallbackRoots(user)) {
-    const copy = path.join(root, `postgres-${version}-${process.arch}`);
-    if (await stat(programPath(copy, 'postgres')).catch(() => undefined)) return copy;
-    const draft = `${copy}.${String(process.pid)}`;
-    await mkdir(root, { recursive: true });
-    await cp(packaged, draft, { recursive: true, verbatimSymlinks: true });
-    await chmod(draft, 0o755);
-    await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }));
-    log.info(
-      `The account that runs Postgres cannot enter the project's folder, so its programs were copied to ${copy}.`,
+  const root = await findFallbackRoot(user);
+  if (root === undefined) {
+    throw new EmbeddedPostgresError(
+      `The account that runs Postgres cannot enter ${packaged}.`,
+      'Move the project out of the closed folder, or run as an ordinary user.',
     );
-    return copy;
   }
-  throw new EmbeddedPostgresError(
-    `The account that runs Postgres cannot enter ${packaged}.`,
-    'Move the project out of the closed folder, or run as an ordinary user.',
+  const copy = path.join(root, `postgres-${version}-${process.arch}`);
+  if (await stat(programPath(copy, 'postgres')).catch(() => undefined)) return copy;
+  const draft = `${copy}.${String(process.pid)}`;
+  await cp(packaged, draft, { recursive: true, verbatimSymlinks: true });
+  await chmod(draft, 0o755);
+  await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }));
+  log.info(
+    `The account that runs Postgres cannot enter the project's folder, so its programs were copied to ${copy}.`,
   );
+  return copy;
 }
