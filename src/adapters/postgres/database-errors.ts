@@ -30,25 +30,37 @@ const COLLISION_STATES = new Set(['40001', '40P01']);
 /** Keys whose winner a repeated statement sees, and then answers REPLAY instead of failing. */
 const RACED_KEYS = new Set(['holds_task_id_key', 'credit_ledger_business_key_key']);
 
-interface ServerFault {
-  readonly code?: unknown;
-  readonly constraint?: unknown;
+/** Read by shape: an error of Node's own need not be an `Error` of the realm that looks at it. */
+interface Fault {
+  readonly message: string;
+  readonly code: string;
+  readonly constraint: string;
+  readonly errors: readonly unknown[];
 }
-const codeOf = (error: Error): string => {
-  const { code } = error as ServerFault;
-  return typeof code === 'string' ? code : '';
+
+const faultOf = (error: unknown): Fault => {
+  const given = (typeof error === 'object' && error !== null ? error : {}) as Record<
+    keyof Fault,
+    unknown
+  >;
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  return {
+    message: text(given.message),
+    code: text(given.code),
+    constraint: text(given.constraint),
+    errors: Array.isArray(given.errors) ? (given.errors as unknown[]) : [],
+  };
 };
 
 export const isConnectionFault = (error: unknown): boolean => {
   if (error instanceof DatabaseUnavailableError) return true;
-  if (error instanceof AggregateError) return error.errors.some(isConnectionFault);
-  if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
+  const { code, message, errors } = faultOf(error);
   return (
     UNAVAILABLE_STATES.has(code) ||
     SOCKET_CODES.has(code) ||
     code.startsWith('08') ||
-    CLIENT_WORDS.test(error.message)
+    CLIENT_WORDS.test(message) ||
+    errors.some(isConnectionFault)
   );
 };
 
@@ -59,12 +71,17 @@ export const asDatabaseError = (error: unknown): unknown => {
 };
 
 /** A plan prepared before a migration added a column: only a fresh connection knows the new shape. */
-export const isStalePlan = (error: unknown): boolean =>
-  error instanceof Error && codeOf(error) === '0A000' && error.message.startsWith('cached plan');
+export const isStalePlan = (error: unknown): boolean => {
+  const { code, message } = faultOf(error);
+  return code === '0A000' && message.startsWith('cached plan');
+};
 
 /** Whether the same work, begun anew, may succeed. */
-export const isRepeatable = (error: unknown): boolean =>
-  error instanceof Error &&
-  (COLLISION_STATES.has(codeOf(error)) ||
+export const isRepeatable = (error: unknown): boolean => {
+  const { code, constraint } = faultOf(error);
+  return (
+    COLLISION_STATES.has(code) ||
     isStalePlan(error) ||
-    (codeOf(error) === '23505' && RACED_KEYS.has(String((error as ServerFault).constraint))));
+    (code === '23505' && RACED_KEYS.has(constraint))
+  );
+};

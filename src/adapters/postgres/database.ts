@@ -1,8 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 
 import { isConnectionFault, isRepeatable, isStalePlan } from './database-errors';
 
 const REPEATS_MAX = 3;
+/** Lets the other transaction finish; at once, the two would often meet again. */
+const REPEAT_DELAY_MS = 10;
 
 /** What a statement runs on: one transaction, or a pool that runs each statement by itself. */
 export interface Database {
@@ -82,6 +85,7 @@ const repeatOnCollision = async <T>(run: () => Promise<T>): Promise<T> => {
       return await run();
     } catch (error) {
       if (repeats >= REPEATS_MAX || !isRepeatable(error)) throw error;
+      await wait(REPEAT_DELAY_MS * (repeats + 1));
     }
   }
 };

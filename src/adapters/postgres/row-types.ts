@@ -27,6 +27,6 @@ export const rowTypes = {
   getTypeParser: (oid: number, format?: 'text' | 'binary'): ParseText =>
     OWN_PARSERS.get(oid) ??
     (format === 'binary'
-      ? (types.getTypeParser(oid, 'binary') as unknown as ParseText)
+      ? types.getTypeParser(oid, 'binary')
       : types.getTypeParser(oid, 'text')),
 };

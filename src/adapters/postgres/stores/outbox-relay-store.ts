@@ -2,18 +2,23 @@ import type { Pool } from 'pg';
 
 import { parseEnvelope, type Envelope } from '../../../ports/messages';
 import type { OutboxRelayStore } from '../../../ports/stores/message-store';
-import { poolDatabase } from '../database';
+import { poolDatabase, type Database } from '../database';
 import { run, runForOnly } from '../run-statement';
 
 /** The outbox as the relay sees it; each operation is one statement by itself. */
 export const createOutboxRelayStore = (pool: Pool): OutboxRelayStore => {
   const db = poolDatabase(pool);
   return {
-    claim: async (now, leaseUntil, limit) =>
-      (await run<OutboxRow>(db, 'claim-outbox', { now, leaseUntil, limit })).map((row) => ({
-        envelope: toEnvelope(row),
-        availableAt: row.dueAt,
-      })),
+    claim: async (now, leaseUntil, limit) => {
+      const rows = await run<OutboxRow>(db, 'claim-outbox', { now, leaseUntil, limit });
+      const claimed: { envelope: Envelope; availableAt: Date }[] = [];
+      for (const row of rows) {
+        const parsed = parseRow(row);
+        if (parsed instanceof Error) await bury(db, row.id, parsed, now);
+        else claimed.push({ envelope: parsed, availableAt: row.dueAt });
+      }
+      return claimed;
+    },
     markPublished: async (eventIds, now) => {
       if (eventIds.length > 0) await run(db, 'mark-published', { eventIds, now });
     },
@@ -45,6 +50,20 @@ interface OutboxRow {
   readonly payload: Record<string, unknown>;
   readonly dueAt: Date;
 }
+
+/** An envelope that no version of the code can read must not hold up those behind it. */
+const bury = async (db: Database, eventId: string, error: Error, now: Date): Promise<void> => {
+  const parameters = { eventIds: [eventId], error: error.message, retryAt: now, triesMax: 0 };
+  await run(db, 'mark-publish-failed', parameters);
+};
+
+const parseRow = (row: OutboxRow): Envelope | Error => {
+  try {
+    return toEnvelope(row);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+};
 
 const toEnvelope = (row: OutboxRow): Envelope =>
   parseEnvelope({
