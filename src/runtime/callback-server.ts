@@ -1,0 +1,104 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { receiveCallback, type CallbackOutcome } from '../flow/observe/receive-callback';
+import { DatabaseUnavailableError } from '../ports/unit-of-work';
+import type { Container } from './container';
+import type { Running } from './run-worker';
+
+const BODY_BYTES_MAX = 8 * 1024 * 1024 + 64 * 1024;
+const BODY_TIME_LIMIT_MS = 15_000;
+const ROUTE = /^\/callbacks\/([a-z0-9-]{1,40})\/([A-Za-z0-9._~-]{1,200})$/;
+
+const STATUS_OF = {
+  STORED: 200,
+  REPEATED: 200,
+  REFUSED: 401,
+  UNKNOWN_PROVIDER: 404,
+} as const satisfies Record<CallbackOutcome['kind'], number>;
+
+/**
+ * The callback gateway: raw body in, verified and stored, 2xx out. No framework stands before it, because the signature is
+ * over the bytes as they came. What cannot be stored is answered 503, so that the provider sends it again.
+ */
+export const startCallbackServer = async (
+  container: Container,
+): Promise<Running & { readonly port: number }> => {
+  const server = createServer((request, response) => {
+    handle(container, request, response).catch((error: unknown) => {
+      const unavailable = error instanceof DatabaseUnavailableError;
+      container.log[unavailable ? 'warn' : 'error']('a callback failed', { error: String(error) });
+      if (!response.headersSent) answer(response, unavailable ? 503 : 500);
+    });
+  });
+  server.requestTimeout = BODY_TIME_LIMIT_MS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(container.config.callback.port, container.config.callback.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+  };
+};
+
+const handle = async (
+  container: Container,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  if (request.method === 'GET' && request.url === '/healthz') {
+    answer(response, 200);
+    return;
+  }
+  const [, providerId, requestKey] = ROUTE.exec(request.url ?? '') ?? [];
+  if (request.method !== 'POST' || providerId === undefined || requestKey === undefined) {
+    answer(response, 404);
+    return;
+  }
+  const rawBody = await readBody(request);
+  if (rawBody === null) {
+    container.log.warn('a callback was too large; polling covers it', { providerId });
+    answer(response, 413, true);
+    return;
+  }
+  const outcome = await receiveCallback(
+    container.context,
+    { gatewayOf: container.gatewayOrNull, accountsOf: container.accountsOf },
+    { providerId, requestKey, headers: plainHeaders(request), rawBody },
+  );
+  if (outcome.kind === 'REFUSED') {
+    container.log.warn('a callback was refused', { providerId, reason: outcome.reason });
+  }
+  answer(response, STATUS_OF[outcome.kind]);
+};
+
+const answer = (response: ServerResponse, status: number, close = false): void => {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(close ? { connection: 'close' } : {}),
+  });
+  response.end('{}');
+};
+
+const readBody = async (request: IncomingMessage): Promise<Buffer | null> => {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > BODY_BYTES_MAX) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+};
+
+const plainHeaders = (request: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.headers).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, Array.isArray(value) ? value.join(',') : value]],
+    ),
+  );

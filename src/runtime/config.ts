@@ -1,0 +1,200 @@
+import path from 'node:path';
+
+import { z } from 'zod';
+
+import type { FlowSettings } from '../flow/flow-context';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const url = z.url().transform((value) => value.replace(/\/+$/, ''));
+const ms = (standard: number) => z.coerce.number().int().min(0).default(standard);
+
+/**
+ * Everything a process can be told, with its default. Read once, all at once: a start lists every problem with the name of
+ * its variable, never only the first.
+ */
+const schema = z.object({
+  AIVEDIO_ENV: z.enum(['development', 'production']).default('development'),
+  /** Empty: the embedded server, kept below the data folder. */
+  AIVEDIO_DATABASE_URL: z.string().default(''),
+  AIVEDIO_DATA_DIR: z.string().default('data'),
+  AIVEDIO_HTTP_HOST: z.string().default('127.0.0.1'),
+  AIVEDIO_HTTP_PORT: port.default(4000),
+  AIVEDIO_PUBLIC_URL: url.optional(),
+  AIVEDIO_CALLBACK_HOST: z.string().default('127.0.0.1'),
+  AIVEDIO_CALLBACK_PORT: port.default(4001),
+  /** Where providers reach the callback worker. */
+  AIVEDIO_CALLBACK_URL: url.optional(),
+  /** Where providers fetch input pictures; the public URL unless they see another address. */
+  AIVEDIO_PROVIDER_FACING_URL: url.optional(),
+  /** 32 bytes or more as base64url; signs object URLs and request keys. Made and kept in the data folder when embedded. */
+  AIVEDIO_SIGNING_SECRET: z.string().min(43).optional(),
+  AIVEDIO_SANDBOX_URL: url.optional(),
+  AIVEDIO_SANDBOX_API_KEY: z.string().min(16).optional(),
+  AIVEDIO_SANDBOX_WEBHOOK_SECRET: z.string().startsWith('whsec_').optional(),
+  AIVEDIO_SANDBOX_CONCURRENCY: z.coerce.number().int().min(1).default(4),
+  AIVEDIO_HEALTH_PORT: port.optional(),
+  AIVEDIO_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  AIVEDIO_FFMPEG: z.string().optional(),
+  AIVEDIO_FFPROBE: z.string().optional(),
+  AIVEDIO_CRASH_POINT: z.string().optional(),
+  AIVEDIO_CLOCK_OFFSET_MS: z.coerce.number().int().default(0),
+  AIVEDIO_POOL_MAX: z.coerce.number().int().min(1).max(50).default(3),
+  AIVEDIO_TASK_DEADLINE_MS: ms(30 * 60_000),
+  AIVEDIO_RECOVERY_WINDOW_MS: ms(15 * 60_000),
+  AIVEDIO_UPLOAD_TICKET_MS: ms(15 * 60_000),
+  AIVEDIO_DOWNLOAD_TICKET_MS: ms(15 * 60_000),
+  AIVEDIO_QUOTE_MS: ms(10 * 60_000),
+  AIVEDIO_POLL_MS_FIRST: ms(5_000),
+  AIVEDIO_POLL_MS_MAX: ms(30_000),
+  AIVEDIO_SLOT_TTL_MS: ms(60 * 60_000),
+  AIVEDIO_SUBMIT_LEASE_MS: ms(45_000),
+  AIVEDIO_ADMISSION_RETRY_MS: ms(2_000),
+  AIVEDIO_PLATFORM_CONCURRENT_MAX: z.coerce.number().int().min(1).default(720),
+  AIVEDIO_ORPHAN_EVENT_TTL_MS: ms(24 * 3_600_000),
+  AIVEDIO_CIRCUIT_FAILURES_MAX: z.coerce.number().int().min(1).default(5),
+  AIVEDIO_CIRCUIT_OPEN_MS: ms(30_000),
+  AIVEDIO_OUTPUT_BYTES_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(2 * 1024 ** 3),
+  AIVEDIO_MEDIA_TIME_LIMIT_MS: ms(10 * 60_000),
+  AIVEDIO_STUCK_AFTER_MS: ms(60_000),
+  AIVEDIO_MEDIA_REVIEW_WINDOW_MS: ms(24 * 3_600_000),
+  AIVEDIO_BUS_LEASE_MS: ms(15_000),
+  AIVEDIO_DRAIN_MS: ms(20_000),
+  AIVEDIO_RETENTION_DAYS: z.coerce.number().int().min(1).default(14),
+});
+
+export interface Config {
+  readonly production: boolean;
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  readonly http: { readonly host: string; readonly port: number };
+  readonly callback: { readonly host: string; readonly port: number };
+  readonly publicUrl: string;
+  readonly callbackUrl: string;
+  readonly providerFacingUrl: string;
+  readonly signingSecret: string | null;
+  readonly sandbox: {
+    readonly url: string | null;
+    readonly apiKey: string | null;
+    readonly webhookSecret: string | null;
+    readonly concurrency: number;
+  };
+  readonly healthPort: number | null;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly ffmpeg: string | null;
+  readonly ffprobe: string | null;
+  readonly crashPoint: string | null;
+  readonly clockOffsetMs: number;
+  readonly poolMax: number;
+  readonly busLeaseMs: number;
+  readonly drainMs: number;
+  readonly retentionDays: number;
+  readonly flow: FlowSettings;
+}
+
+/** Every problem of the configuration at once, one line each, with the variable's name. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length} problem(s):\n${problems.map((each) => `  - ${each}`).join('\n')}`,
+    );
+  }
+}
+
+export const readConfig = (
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Config => {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([key, value]) => key.startsWith('AIVEDIO_') && value !== ''),
+  );
+  const parsed = schema.safeParse(given);
+  const problems = parsed.success
+    ? productionProblems(parsed.data)
+    : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  return shape(parsed.data);
+};
+
+type Parsed = z.infer<typeof schema>;
+
+const productionProblems = (values: Parsed): string[] => {
+  if (values.AIVEDIO_ENV !== 'production') return [];
+  return [
+    ...(values.AIVEDIO_DATABASE_URL === ''
+      ? ['AIVEDIO_DATABASE_URL: production needs a Postgres of its own (postgresql://…)']
+      : []),
+    ...(values.AIVEDIO_SIGNING_SECRET === undefined
+      ? [
+          'AIVEDIO_SIGNING_SECRET: set 32 random bytes as base64url (openssl rand -base64 32 | tr +/ -_ | tr -d =)',
+        ]
+      : []),
+    ...(values.AIVEDIO_PUBLIC_URL === undefined
+      ? ['AIVEDIO_PUBLIC_URL: set the address under which clients reach the API']
+      : []),
+    ...(values.AIVEDIO_CRASH_POINT === undefined
+      ? []
+      : ['AIVEDIO_CRASH_POINT: crash points are refused in production; unset it']),
+    ...(values.AIVEDIO_CLOCK_OFFSET_MS === 0
+      ? []
+      : ['AIVEDIO_CLOCK_OFFSET_MS: a shifted clock is refused in production; unset it']),
+  ];
+};
+
+const shape = (values: Parsed): Config => {
+  const publicUrl =
+    values.AIVEDIO_PUBLIC_URL ?? `http://${values.AIVEDIO_HTTP_HOST}:${values.AIVEDIO_HTTP_PORT}`;
+  return {
+    production: values.AIVEDIO_ENV === 'production',
+    databaseUrl: values.AIVEDIO_DATABASE_URL === '' ? null : values.AIVEDIO_DATABASE_URL,
+    dataDir: path.resolve(values.AIVEDIO_DATA_DIR),
+    http: { host: values.AIVEDIO_HTTP_HOST, port: values.AIVEDIO_HTTP_PORT },
+    callback: { host: values.AIVEDIO_CALLBACK_HOST, port: values.AIVEDIO_CALLBACK_PORT },
+    publicUrl,
+    callbackUrl:
+      values.AIVEDIO_CALLBACK_URL ??
+      `http://${values.AIVEDIO_CALLBACK_HOST}:${values.AIVEDIO_CALLBACK_PORT}`,
+    providerFacingUrl: values.AIVEDIO_PROVIDER_FACING_URL ?? publicUrl,
+    signingSecret: values.AIVEDIO_SIGNING_SECRET ?? null,
+    sandbox: {
+      url: values.AIVEDIO_SANDBOX_URL ?? null,
+      apiKey: values.AIVEDIO_SANDBOX_API_KEY ?? null,
+      webhookSecret: values.AIVEDIO_SANDBOX_WEBHOOK_SECRET ?? null,
+      concurrency: values.AIVEDIO_SANDBOX_CONCURRENCY,
+    },
+    healthPort: values.AIVEDIO_HEALTH_PORT ?? null,
+    logLevel: values.AIVEDIO_LOG_LEVEL,
+    ffmpeg: values.AIVEDIO_FFMPEG ?? null,
+    ffprobe: values.AIVEDIO_FFPROBE ?? null,
+    crashPoint: values.AIVEDIO_CRASH_POINT ?? null,
+    clockOffsetMs: values.AIVEDIO_CLOCK_OFFSET_MS,
+    poolMax: values.AIVEDIO_POOL_MAX,
+    busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
+    drainMs: values.AIVEDIO_DRAIN_MS,
+    retentionDays: values.AIVEDIO_RETENTION_DAYS,
+    flow: flowSettings(values),
+  };
+};
+
+const flowSettings = (values: Parsed): FlowSettings => ({
+  taskDeadlineMs: values.AIVEDIO_TASK_DEADLINE_MS,
+  recoveryWindowMs: values.AIVEDIO_RECOVERY_WINDOW_MS,
+  uploadTicketMs: values.AIVEDIO_UPLOAD_TICKET_MS,
+  downloadTicketMs: values.AIVEDIO_DOWNLOAD_TICKET_MS,
+  quoteMs: values.AIVEDIO_QUOTE_MS,
+  pollMsFirst: values.AIVEDIO_POLL_MS_FIRST,
+  pollMsMax: values.AIVEDIO_POLL_MS_MAX,
+  slotTtlMs: values.AIVEDIO_SLOT_TTL_MS,
+  submitLeaseMs: values.AIVEDIO_SUBMIT_LEASE_MS,
+  admissionRetryMs: values.AIVEDIO_ADMISSION_RETRY_MS,
+  platformConcurrentMax: values.AIVEDIO_PLATFORM_CONCURRENT_MAX,
+  orphanEventTtlMs: values.AIVEDIO_ORPHAN_EVENT_TTL_MS,
+  circuitFailuresMax: values.AIVEDIO_CIRCUIT_FAILURES_MAX,
+  circuitOpenMs: values.AIVEDIO_CIRCUIT_OPEN_MS,
+  outputBytesMax: values.AIVEDIO_OUTPUT_BYTES_MAX,
+  mediaTimeLimitMs: values.AIVEDIO_MEDIA_TIME_LIMIT_MS,
+  stuckAfterMs: values.AIVEDIO_STUCK_AFTER_MS,
+  mediaReviewWindowMs: values.AIVEDIO_MEDIA_REVIEW_WINDOW_MS,
+});

@@ -1,0 +1,223 @@
+import { createHmac, randomInt } from 'node:crypto';
+import path from 'node:path';
+
+import { createGuardedFetcher } from '../adapters/fetch-guard/guarded-fetcher';
+import { createSystemClock } from '../adapters/clock/system-clock';
+import { createIdSource } from '../adapters/ids/uuid-ids';
+import { createSignatureScanner } from '../adapters/malware/signature-scanner';
+import { createRuleModeration, DEFAULT_RULES } from '../adapters/moderation/rule-set';
+import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object-store';
+import { createPool, createUnitOfWork, OUTBOX_BELL } from '../adapters/postgres';
+import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
+import { createPostgresOutboxMover } from '../adapters/postgres/bus/outbox-mover';
+import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
+import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
+import { createPostgresSlots } from '../adapters/postgres/slots/postgres-slots';
+import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
+import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
+import { createLog } from '../adapters/telemetry/pino-log';
+import type { FlowContext } from '../flow/flow-context';
+import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
+import type { ProviderDeps } from '../flow/submit/submit-attempt';
+import { crashpoint } from '../ports/crash-points';
+import type { Log } from '../ports/log';
+import type { Bell, MessageBus } from '../ports/message-bus';
+import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
+import type { Slots } from '../ports/slots';
+import type { AccountRow } from '../ports/stores/catalog-store';
+import type { Config } from './config';
+import { createMediaParts, type MediaParts } from './media-parts';
+import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
+
+/** Channels of the bell. */
+export const bells = {
+  group: (group: string): string => `group:${group}`,
+  outbox: OUTBOX_BELL,
+  slots: 'slots',
+  polls: 'polls',
+} as const;
+
+/**
+ * Everything a process is made of, wired once. Connections open when they are first used, so a process pays only for what it
+ * does; `close` ends them all.
+ */
+export interface Container {
+  readonly config: Config;
+  readonly secrets: ResolvedSecrets;
+  readonly bootId: string;
+  readonly log: Log;
+  readonly context: FlowContext;
+  readonly bell: Bell;
+  readonly bus: MessageBus;
+  readonly mover: ReturnType<typeof createPostgresOutboxMover>;
+  readonly slots: Slots;
+  readonly pubSub: ReturnType<typeof createPostgresPubSub>;
+  readonly objects: ReturnType<typeof createDiskObjectStore>;
+  readonly schedule: ScheduleDeps;
+  readonly provider: ProviderDeps;
+  readonly gatewayOrNull: (providerId: string) => ProviderGateway | null;
+  readonly accountsOf: (providerId: string) => Promise<readonly ProviderAccount[]>;
+  readonly source: ReturnType<typeof createGuardedFetcher>;
+  readonly moderation: ReturnType<typeof createRuleModeration>;
+  readonly malware: ReturnType<typeof createSignatureScanner>;
+  readonly partitions: ReturnType<typeof createPartitionStore>;
+  /** Finds ffmpeg on first use. */
+  readonly media: () => Promise<MediaParts>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+const IDLE_IN_TRANSACTION_MS = 30_000;
+const RING_BURST_MS = 5;
+const DELIVERIES_MAX = 20;
+
+export const createContainer = (config: Config, name: string): Container => {
+  const secrets = resolveSecrets(config);
+  const clock = createSystemClock(config.clockOffsetMs);
+  const ids = createIdSource();
+  const log = createLog({ level: config.logLevel, name });
+  const pool = (max: number, synchronousCommit: 'on' | 'off', suffix: string) =>
+    createPool({
+      connectionString: secrets.databaseUrl,
+      max,
+      applicationName: `aivedio ${name}${suffix}`,
+      synchronousCommit,
+      connectionTimeoutMs: CONNECT_TIMEOUT_MS,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS,
+    });
+  const facts = pool(config.poolMax, 'on', '');
+  // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
+  const rebuildable = pool(2, 'off', ' bus');
+  const bell = createPostgresBell({
+    connectionString: secrets.databaseUrl,
+    log,
+    burstIntervalMs: RING_BURST_MS,
+  });
+  const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
+  const uow = createUnitOfWork({ pool: facts, bell, log });
+  const context: FlowContext = {
+    uow,
+    clock,
+    ids,
+    log,
+    settings: config.flow,
+    random: () => randomInt(2 ** 31) / 2 ** 31,
+  };
+  const slots = ringing(createPostgresSlots({ pool: rebuildable }), bell);
+  const bootId = ids.next(clock.now());
+  const objectsAt = (publicBaseUrl: string) =>
+    createDiskObjectStore({
+      root: path.join(config.dataDir, 'objects'),
+      publicBaseUrl: `${publicBaseUrl}/objects`,
+      signingKey: deriveKey(secrets.signingSecret, 'object-urls'),
+      clock,
+    });
+  const gateways = createGateways(context);
+  const gatewayOf = (providerId: string): ProviderGateway => {
+    const gateway = gateways.get(providerId);
+    if (gateway === undefined) throw new Error(`There is no adapter for provider ${providerId}`);
+    return gateway;
+  };
+  const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
+  return {
+    config,
+    secrets,
+    bootId,
+    log,
+    context,
+    bell,
+    bus: createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
+    mover: createPostgresOutboxMover({
+      pool: rebuildable,
+      onMoved: (groups) => {
+        crashpoint('relay.after_mark_before_bell');
+        for (const group of groups) bell.ring(bells.group(group));
+      },
+    }),
+    slots,
+    pubSub,
+    objects: objectsAt(config.publicUrl),
+    schedule: {
+      slots,
+      requestKeyOf: (attemptId) => requestKeyOf(secrets.signingSecret, attemptId),
+      callbackUrlOf: (providerId, requestKey) =>
+        `${config.callbackUrl}/callbacks/${providerId}/${requestKey}`,
+    },
+    provider: {
+      gatewayOf,
+      accountOf: async (accountId) => {
+        const row = await uow.stores.catalog.readAccount(accountId);
+        if (row === null) throw new Error(`There is no provider account ${accountId}`);
+        return withSecret(row);
+      },
+      objects: objectsAt(config.providerFacingUrl),
+      slots,
+      bootId,
+    },
+    gatewayOrNull: (providerId) => gateways.get(providerId) ?? null,
+    accountsOf: async (providerId) =>
+      (await uow.stores.catalog.listAccounts())
+        .filter((row) => row.providerId === providerId)
+        .map(withSecret),
+    source: createGuardedFetcher({ clock, insecureLoopbackHosts: loopbackHosts(config, secrets) }),
+    moderation: createRuleModeration(DEFAULT_RULES),
+    malware: createSignatureScanner(new Map()),
+    partitions: createPartitionStore(facts),
+    media: once(() => createMediaParts(config, log)),
+    close: async () => {
+      await Promise.all([bell.close(), pubSub.close()]);
+      await Promise.all([facts.end(), rebuildable.end()]);
+    },
+  };
+};
+
+const createGateways = (context: FlowContext): ReadonlyMap<string, ProviderGateway> =>
+  new Map([
+    [
+      'sandbox',
+      createSandboxGateway({
+        connectTimeoutMs: 3_000,
+        tlsTimeoutMs: 3_000,
+        headersTimeoutMs: 15_000,
+        totalTimeoutMs: 30_000,
+        clock: context.clock,
+      }),
+    ],
+  ]);
+
+/** A freed slot is news for the scheduler. */
+const ringing = (slots: Slots, bell: Bell): Slots => ({
+  ...slots,
+  release: async (holder, token, now) => {
+    const released = await slots.release(holder, token, now);
+    if (released) bell.ring(bells.slots);
+    return released;
+  },
+});
+
+/** Derives from the attempt's id, so that it can be made again; without the secret it cannot be guessed. */
+const requestKeyOf = (signingSecret: string, attemptId: string): string =>
+  `${attemptId}.${createHmac('sha256', deriveKey(signingSecret, 'request-keys')).update(attemptId).digest('base64url').slice(0, 22)}`;
+
+const accountWithSecret = (row: AccountRow, secrets: ResolvedSecrets): ProviderAccount => {
+  if (row.secretRef !== 'SANDBOX' || secrets.sandbox === null) {
+    throw new Error(`The secret ${row.secretRef} of provider account ${row.id} is not configured`);
+  }
+  return {
+    id: row.id,
+    baseUrl: row.baseUrl,
+    apiKey: secrets.sandbox.apiKey,
+    webhookSecrets: [secrets.sandbox.webhookSecret],
+  };
+};
+
+/** Plain http on loopback is allowed for the sandbox alone, and never in production. */
+const loopbackHosts = (config: Config, secrets: ResolvedSecrets): string[] =>
+  config.production || secrets.sandbox === null ? [] : [new URL(secrets.sandbox.url).host];
+
+const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+};

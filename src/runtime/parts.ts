@@ -1,0 +1,48 @@
+import type { Consumer } from '../flow/consume';
+import type { ConsumerGroup, MessageType } from '../ports/messages';
+import { bells, type Container } from './container';
+import { startConsumer } from './consumer';
+import { startLoop, type Round, type RunningLoop } from './loop';
+
+const SLOW_POLL_MS = 1_500;
+
+/** A consumer of the container's bus with the house's defaults. */
+export const consume = (
+  container: Container,
+  group: ConsumerGroup,
+  concurrency: number,
+  handlers: Partial<Record<MessageType, Consumer>>,
+): RunningLoop =>
+  startConsumer({
+    group,
+    handlers,
+    bus: container.bus,
+    clock: container.context.clock,
+    random: container.context.random,
+    log: container.log,
+    listen: (wake) => container.bell.listen(bells.group(group), wake),
+    concurrency,
+    leaseMs: container.config.busLeaseMs,
+    slowPollMs: SLOW_POLL_MS,
+    drainMs: container.config.drainMs,
+  });
+
+/** A loop of the container with the house's defaults; `channel` null: only the slow poll wakes it. */
+export const loop = (
+  container: Container,
+  name: string,
+  channel: string | null,
+  slowPollMs: number,
+  round: () => Promise<Round>,
+): RunningLoop =>
+  startLoop({
+    name,
+    round,
+    listen: (wake) =>
+      channel === null
+        ? Promise.resolve(() => Promise.resolve())
+        : container.bell.listen(channel, wake),
+    slowPollMs,
+    now: () => container.context.clock.now(),
+    log: container.log,
+  });
