@@ -126,7 +126,8 @@ export async function readRgb(
     ffmpeg,
     [
       ...['-v', 'error', '-nostdin', '-i', path, '-ss', String(atS), '-frames:v', '1'],
-      ...['-vf', `scale=${size.width}:${size.height}:flags=area`],
+      // To RGB first: at so small a size neighbouring patches would share their chroma.
+      ...['-vf', `format=rgb24,scale=${size.width}:${size.height}:flags=area`],
       ...['-pix_fmt', 'rgb24', '-f', 'rawvideo', 'pipe:1'],
     ],
     { encoding: 'buffer', maxBuffer: 64_000_000 },
