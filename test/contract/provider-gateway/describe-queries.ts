@@ -1,7 +1,8 @@
-import type { JobObservation } from '../../../src/domain/provider/vocabulary';
+import type { Socket } from 'node:net';
+import type { JobObservation, QueryOutcome } from '../../../src/domain/provider/vocabulary';
 import { eventually } from '../../support/eventually';
 import type { Behaviour, GatewayHarness } from './gateway-harness';
-import { startMisbehavingServer } from './misbehaving-server';
+import { withMisbehavingServer } from './misbehaving-server';
 
 export function describeQueries(harness: () => GatewayHarness): void {
   async function accept(behaviour: Behaviour): Promise<string> {
@@ -86,22 +87,19 @@ export function describeQueries(harness: () => GatewayHarness): void {
       const { gateway, account } = harness();
       const dead = { ...account, baseUrl: 'http://127.0.0.1:9' };
       expect(await gateway.query(dead, 'vid_1')).toMatchObject({ kind: 'UNAVAILABLE' });
-      const mute = await startMisbehavingServer(() => undefined);
-      const silent = { ...account, baseUrl: `http://127.0.0.1:${mute.port}` };
-      expect(await gateway.query(silent, 'vid_1')).toMatchObject({
+      const query = ({ port }: { port: number }): Promise<QueryOutcome> =>
+        gateway.query({ ...account, baseUrl: `http://127.0.0.1:${port}` }, 'vid_1');
+      expect(await withMisbehavingServer(() => undefined, query)).toMatchObject({
         kind: 'UNAVAILABLE',
         code: 'HEADERS_TIMEOUT',
       });
-      await mute.close();
-      const odd = await startMisbehavingServer((socket) =>
-        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'),
-      );
-      const strange = { ...account, baseUrl: `http://127.0.0.1:${odd.port}` };
-      expect(await gateway.query(strange, 'vid_1')).toMatchObject({
+      const answerOddly = (socket: Socket): void => {
+        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+      };
+      expect(await withMisbehavingServer(answerOddly, query)).toMatchObject({
         kind: 'UNAVAILABLE',
         code: 'MALFORMED_BODY',
       });
-      await odd.close();
     });
   });
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { AmbiguousPhase, ProviderFailure } from '../../../src/domain/provider/vocabulary';
 import type { Behaviour, GatewayHarness } from './gateway-harness';
-import { startMisbehavingServer } from './misbehaving-server';
+import { startMisbehavingServer, withMisbehavingServer } from './misbehaving-server';
 
 const AMBIGUOUS: readonly [Behaviour, AmbiguousPhase][] = [
   ['ANSWER_LOST', 'AFTER_WRITE'],
@@ -72,12 +72,15 @@ export function describeSubmit(harness: () => GatewayHarness): void {
 
     it('rejects when the TLS handshake never ends: no byte of the request was written', async () => {
       const { gateway, account, request } = harness();
-      const server = await startMisbehavingServer(() => undefined);
-      const mute = { ...account, baseUrl: `https://127.0.0.1:${server.port}` };
-      const outcome = await gateway.submit(mute, request('WELL'));
-      expect(outcome).toMatchObject({ ...CONNECT_FAILED, code: 'TLS_TIMEOUT' });
-      expect(server.posts()).toBe(0);
-      await server.close();
+      await withMisbehavingServer(
+        () => undefined,
+        async (server) => {
+          const mute = { ...account, baseUrl: `https://127.0.0.1:${server.port}` };
+          const outcome = await gateway.submit(mute, request('WELL'));
+          expect(outcome).toMatchObject({ ...CONNECT_FAILED, code: 'TLS_TIMEOUT' });
+          expect(server.posts()).toBe(0);
+        },
+      );
     });
 
     it('rejects an address that is none, without throwing', async () => {
@@ -99,12 +102,12 @@ export function describeSubmit(harness: () => GatewayHarness): void {
       ['another gateway error', (socket) => socket.end(plain('520 ?', '')), 'GATEWAY_502'],
     ])('%s is UNKNOWN, with exactly one POST', async (_name, behave, phase) => {
       const { gateway, account, request } = harness();
-      const server = await startMisbehavingServer(behave);
-      const odd = { ...account, baseUrl: `http://127.0.0.1:${server.port}` };
-      const outcome = await gateway.submit(odd, request('WELL'));
-      expect(outcome).toMatchObject({ kind: 'UNKNOWN', phase });
-      expect(server.posts()).toBe(1);
-      await server.close();
+      await withMisbehavingServer(behave, async (server) => {
+        const odd = { ...account, baseUrl: `http://127.0.0.1:${server.port}` };
+        const outcome = await gateway.submit(odd, request('WELL'));
+        expect(outcome).toMatchObject({ kind: 'UNKNOWN', phase });
+        expect(server.posts()).toBe(1);
+      });
     });
 
     it('keeps keys, tokens and signed URLs out of a bounded digest', async () => {
@@ -115,12 +118,10 @@ export function describeSubmit(harness: () => GatewayHarness): void {
         echo: [sent.callbackUrl, sent.imageUrl, 'https://cdn.example/v.mp4?sig=output-secret'],
         filler: 'y'.repeat(5000),
       });
-      const server = await startMisbehavingServer((socket) =>
-        socket.end(plain('400 Bad', told.replaceAll('/', '\\/'))),
+      const { digest } = await withMisbehavingServer(
+        (socket) => socket.end(plain('400 Bad', told.replaceAll('/', '\\/'))),
+        ({ port }) => gateway.submit({ ...account, baseUrl: `http://127.0.0.1:${port}` }, sent),
       );
-      const odd = { ...account, baseUrl: `http://127.0.0.1:${server.port}` };
-      const { digest } = await gateway.submit(odd, sent);
-      await server.close();
       expect(digest.length).toBeLessThanOrEqual(2000);
       expect(digest).toContain('cdn.example');
       const token = new URL(sent.callbackUrl).pathname.split('/').at(-1) ?? '';

@@ -3,9 +3,22 @@ import type { AddressInfo, Socket } from 'node:net';
 
 export interface MisbehavingServer {
   readonly port: number;
-  /** Connections that sent at least one byte of HTTP. */
+  /** Connections on which a POST began. */
   readonly posts: () => number;
   close(): Promise<void>;
+}
+
+/** Runs `use` against such a server and closes it, whether `use` succeeds or not. */
+export async function withMisbehavingServer<T>(
+  onRequest: (socket: Socket) => void,
+  use: (server: MisbehavingServer) => Promise<T>,
+): Promise<T> {
+  const server = await startMisbehavingServer(onRequest);
+  try {
+    return await use(server);
+  } finally {
+    await server.close();
+  }
 }
 
 /** A TCP server that does as told once the head of a request has arrived, or with no request at all. */

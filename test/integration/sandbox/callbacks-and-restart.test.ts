@@ -8,8 +8,25 @@ import {
   type ReceivedCallback,
 } from '../../support/callback-receiver';
 import { eventually } from '../../support/eventually';
-import { startSandbox } from '../../support/sandbox-process';
+import {
+  startSandbox,
+  type SandboxOptions,
+  type SandboxProcess,
+} from '../../support/sandbox-process';
 import { SandboxClient } from './sandbox-client';
+
+const started: SandboxProcess[] = [];
+
+async function start(options: SandboxOptions): Promise<SandboxProcess> {
+  const sandbox = await startSandbox(options);
+  started.push(sandbox);
+  return sandbox;
+}
+
+/** A test that fails in the middle leaves its sandbox running. */
+afterEach(async () => {
+  for (const sandbox of started.splice(0)) await sandbox.stop();
+});
 
 const BACKOFF = ['--callback-backoff-ms', '20', '--callback-tries', '4'];
 
@@ -21,7 +38,7 @@ describe('callbacks of the sandbox', () => {
   afterEach(() => receiver.close());
 
   it('signs each try over id, time and raw body, and keeps the id over all tries', async () => {
-    const sandbox = await startSandbox({ args: BACKOFF });
+    const sandbox = await start({ args: BACKOFF });
     let refusals = 2;
     receiver.answerWith(() => (refusals-- > 0 ? 500 : 200));
     await new SandboxClient(sandbox).create({
@@ -40,11 +57,10 @@ describe('callbacks of the sandbox', () => {
         signatureOf(callback, sandbox.webhookSecret),
       );
     }
-    await sandbox.stop();
   }, 30_000);
 
   it('gives up after its tries', async () => {
-    const sandbox = await startSandbox({ args: BACKOFF });
+    const sandbox = await start({ args: BACKOFF });
     receiver.answerWith(() => 503);
     await new SandboxClient(sandbox).create({
       callback_url: receiver.url,
@@ -55,7 +71,6 @@ describe('callbacks of the sandbox', () => {
       return records.length > 0 ? records : null;
     });
     expect(record).toMatchObject({ tries: 4, outcome: 'given_up' });
-    await sandbox.stop();
   }, 30_000);
 });
 
@@ -72,7 +87,7 @@ describe('a restart of the sandbox', () => {
   });
 
   it('keeps jobs, charges and counts over SIGKILL, and ends what was under way', async () => {
-    const first = await startSandbox({ dataDir, render: 'real' });
+    const first = await start({ dataDir, render: 'real' });
     const client = new SandboxClient(first);
     const done = await client.create({ reference: 'done' });
     await client.reaches(done, 'succeeded');
@@ -85,7 +100,7 @@ describe('a restart of the sandbox', () => {
     // The last thing a killed process wrote may be half a line.
     await appendFile(join(dataDir, 'jobs.jsonl'), '{"event":"chan');
 
-    const second = await startSandbox({ dataDir, render: 'real' });
+    const second = await start({ dataDir, render: 'real' });
     const again = new SandboxClient(second);
     expect(await second.charges()).toEqual(charges);
     expect((await second.requests()).by_reference).toMatchObject({ done: 1 });
@@ -106,7 +121,7 @@ describe('a restart of the sandbox', () => {
   }, 90_000);
 
   it('tells an end again that nobody is known to have heard, and no other', async () => {
-    const first = await startSandbox({ dataDir, args: ['--callback-backoff-ms', '60000'] });
+    const first = await start({ dataDir, args: ['--callback-backoff-ms', '60000'] });
     receiver.answerWith((callback) => (callback.path === '/deaf' ? 500 : 200));
     const client = new SandboxClient(first);
     for (const path of ['/heard', '/deaf']) {
@@ -116,11 +131,10 @@ describe('a restart of the sandbox', () => {
     await eventually('both ends were told once', () => (endsTold() === 2 ? true : null));
     expect(await first.stop()).toBe(0);
     receiver.answerWith(() => 200);
-    const second = await startSandbox({ dataDir });
+    await start({ dataDir });
     await eventually('the unheard end is told again', () => (endsTold() === 3 ? true : null));
     const last = receiver.received.at(-1);
     expect(last?.path).toBe('/deaf');
-    await second.stop();
   }, 60_000);
 
   function endsTold(): number {

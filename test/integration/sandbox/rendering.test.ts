@@ -29,6 +29,7 @@ describe.each([
   }, 60_000);
   afterAll(async () => {
     await sandbox.stop();
+    pictures.closeAllConnections();
     await new Promise((resolve) => pictures.close(resolve));
   });
 

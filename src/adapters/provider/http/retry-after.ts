@@ -13,7 +13,8 @@ export function readRetryAfterMs(
   const text = headers['retry-after'];
   const seconds = readNumber(text);
   if (seconds !== null) return bound(seconds * 1000);
-  const date = Date.parse(text ?? '');
+  // Date.parse reads almost anything as a date; HTTP dates begin with the name of a day.
+  const date = /^[A-Z][a-z]+,? /.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN;
   return Number.isNaN(date) ? null : bound(date - now.getTime());
 }
 
