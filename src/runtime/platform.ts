@@ -1,0 +1,149 @@
+import path from 'node:path';
+
+import { locateMediaTools } from '../adapters/media/locate-ffmpeg';
+import { WORKERS } from '../domain/stages';
+import type { Log } from '../ports/log';
+import type { Config } from './config';
+import { freePort, tryPort } from './free-port';
+import { fillDatabase, migrate, prepareEmbedded, type FirstStart } from './prepare';
+import { projectRoot } from './project-root';
+import { readEmbeddedState } from './secrets';
+import { createSupervisor, type Supervisor } from './supervisor';
+
+export interface Platform {
+  readonly publicUrl: string;
+  readonly callbackUrl: string;
+  readonly sandboxUrl: string;
+  readonly databaseUrl: string;
+  /** Null after the first start of a data folder. */
+  readonly firstStart: FirstStart | null;
+  readonly supervisor: Supervisor;
+  stop(): Promise<void>;
+}
+
+export interface PlatformOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** Take another port when a configured one is taken, instead of refusing to start. */
+  readonly anyPort: boolean;
+  /** More environment for the children, by name of the process (`*` for all): crash points, faults, settings. */
+  readonly childEnv?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly sandboxArgs?: readonly string[];
+}
+
+const LOCAL = '127.0.0.1';
+
+/**
+ * The whole product on one machine: embedded Postgres, the sandbox provider, the API and every worker as a process of its own.
+ * Data, logs and secrets stay below the data folder.
+ */
+export const startPlatform = async (options: PlatformOptions): Promise<Platform> => {
+  const { config, log } = options;
+  const ports = await choosePorts(options);
+  const sandboxUrl = `http://${LOCAL}:${ports.sandbox}`;
+  const tools = await locateMediaTools({
+    ...(config.ffmpeg === null ? {} : { ffmpegPath: config.ffmpeg }),
+    ...(config.ffprobe === null ? {} : { ffprobePath: config.ffprobe }),
+    cacheDir: path.join(config.dataDir, 'tools'),
+  });
+  if (tools.notice !== null) log.warn(tools.notice);
+  const { state, server } = await prepareEmbedded(config, sandboxUrl, log);
+  const supervisor = createSupervisor({
+    logDir: path.join(config.dataDir, 'logs'),
+    log,
+    killAfterMs: config.drainMs * 2 + 2_000,
+  });
+  const stop = async (): Promise<void> => {
+    await supervisor.stop();
+    await server.stop();
+  };
+  try {
+    await migrate(server.url, log);
+    const firstStart = await fillDatabase(config, server.url, sandboxUrl, log);
+    const publicUrl =
+      config.publicUrl.endsWith(':0') || options.anyPort
+        ? `http://${config.http.host}:${ports.http}`
+        : config.publicUrl;
+    const callbackUrl = `http://${config.callback.host}:${ports.callback}`;
+    const env = {
+      AIVEDIO_DATABASE_URL: server.url,
+      AIVEDIO_DATA_DIR: config.dataDir,
+      AIVEDIO_SIGNING_SECRET: state.signingSecret,
+      AIVEDIO_SANDBOX_URL: sandboxUrl,
+      AIVEDIO_SANDBOX_API_KEY: state.sandbox.apiKey,
+      AIVEDIO_SANDBOX_WEBHOOK_SECRET: state.sandbox.webhookSecret,
+      AIVEDIO_HTTP_PORT: String(ports.http),
+      AIVEDIO_CALLBACK_PORT: String(ports.callback),
+      AIVEDIO_PUBLIC_URL: publicUrl,
+      AIVEDIO_CALLBACK_URL: callbackUrl,
+      AIVEDIO_FFMPEG: tools.ffmpeg,
+      AIVEDIO_FFPROBE: tools.ffprobe,
+    };
+    await startChildren(options, supervisor, env, ports.sandbox);
+    return {
+      publicUrl,
+      callbackUrl,
+      sandboxUrl,
+      databaseUrl: server.url,
+      firstStart,
+      supervisor,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+const choosePorts = async (
+  options: PlatformOptions,
+): Promise<{ http: number; callback: number; sandbox: number }> => {
+  const { config } = options;
+  const before = readEmbeddedState(config.dataDir)?.sandbox.url;
+  const sandbox = await freePort(LOCAL, before === undefined ? 0 : Number(new URL(before).port));
+  const taken: string[] = [];
+  const pick = async (variable: string, host: string, wanted: number): Promise<number> => {
+    if (options.anyPort || wanted === 0) return freePort(host, wanted);
+    const bound = await tryPort(host, wanted);
+    if (bound === null)
+      taken.push(
+        `${variable}: port ${wanted} on ${host} is taken; stop what uses it or set another port`,
+      );
+    return wanted;
+  };
+  const http = await pick('AIVEDIO_HTTP_PORT', config.http.host, config.http.port);
+  const callback = await pick('AIVEDIO_CALLBACK_PORT', config.callback.host, config.callback.port);
+  if (taken.length > 0) throw new Error(taken.join('\n'));
+  return { http, callback, sandbox };
+};
+
+const startChildren = async (
+  options: PlatformOptions,
+  supervisor: Supervisor,
+  env: Readonly<Record<string, string>>,
+  sandboxPort: number,
+): Promise<void> => {
+  const dist = path.join(projectRoot(), 'dist');
+  const envOf = (name: string): Record<string, string> => ({
+    ...env,
+    ...options.childEnv?.['*'],
+    ...options.childEnv?.[name],
+  });
+  const child = (name: string, script: string, args: readonly string[] = []) =>
+    supervisor.run({ name, script: path.join(dist, script), args, env: envOf(name) });
+  await Promise.all([
+    supervisor.run({
+      name: 'sandbox',
+      script: path.join(dist, 'sandbox', 'main.js'),
+      args: [
+        ...['--port', String(sandboxPort), '--data', path.join(options.config.dataDir, 'sandbox')],
+        ...['--concurrency', String(options.config.sandbox.concurrency)],
+        ...(options.sandboxArgs ?? []),
+      ],
+      env: envOf('sandbox'),
+      readyUrl: `http://${LOCAL}:${sandboxPort}/v1/account`,
+    }),
+    child('api', 'src/api.js'),
+    ...WORKERS.map((name) => child(name, `src/workers/${name}/main.js`)),
+  ]);
+};

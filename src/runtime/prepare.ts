@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+
+import { createIdSource } from '../adapters/ids/uuid-ids';
+import { createSystemClock } from '../adapters/clock/system-clock';
+import { createApiKeys } from '../adapters/postgres/api-keys';
+import { createPool, createPrisma, createUnitOfWork } from '../adapters/postgres';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../adapters/postgres/embedded';
+import { applyMigrations } from '../adapters/postgres/migrate';
+import { insertFirstTenant, seedSandboxCatalog } from '../adapters/postgres/seed';
+import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
+import { MICROS_PER_CREDIT } from '../domain/kernel/money';
+import type { Log } from '../ports/log';
+import { API_SCOPES } from '../ports/api-keys';
+import type { Config } from './config';
+import { projectRoot } from './project-root';
+import { readEmbeddedState, writeEmbeddedState, type EmbeddedState } from './secrets';
+
+/** Printed once, at the first start of a data folder; the key is not shown again. */
+export interface FirstStart {
+  readonly tenantId: string;
+  readonly token: string;
+  readonly creditsGranted: string;
+}
+
+const FIRST_CREDITS = 10_000n;
+
+/** Starts (or finds) the embedded server of the data folder and keeps its address and the secrets for the other processes. */
+export const prepareEmbedded = async (
+  config: Config,
+  sandboxUrl: string,
+  log: Log,
+): Promise<{ readonly state: EmbeddedState; readonly server: EmbeddedPostgres }> => {
+  const server = await startEmbeddedPostgres({
+    dataDir: path.join(config.dataDir, 'postgres'),
+    log,
+  });
+  const before = readEmbeddedState(config.dataDir);
+  const state: EmbeddedState = {
+    databaseUrl: server.url,
+    signingSecret:
+      config.signingSecret ?? before?.signingSecret ?? randomBytes(32).toString('base64url'),
+    sandbox: {
+      url: sandboxUrl,
+      apiKey:
+        config.sandbox.apiKey ?? before?.sandbox.apiKey ?? randomBytes(24).toString('base64url'),
+      webhookSecret:
+        config.sandbox.webhookSecret ??
+        before?.sandbox.webhookSecret ??
+        `whsec_${randomBytes(32).toString('base64')}`,
+    },
+  };
+  writeEmbeddedState(config.dataDir, state);
+  return { state, server };
+};
+
+/** Brings a database to this code's schema; refuses a newer one. */
+export const migrate = async (databaseUrl: string, log: Log): Promise<void> => {
+  const { applied } = await applyMigrations({
+    connectionString: databaseUrl,
+    migrationsDir: path.join(projectRoot(), 'prisma', 'migrations'),
+    log,
+  });
+  if (applied.length > 0) log.info('migrations applied', { applied: applied.length });
+};
+
+/** What must stand in the database before the first request: partitions, catalogue, and on a first start tenant and key. */
+export const fillDatabase = async (
+  config: Config,
+  databaseUrl: string,
+  sandboxUrl: string | null,
+  log: Log,
+): Promise<FirstStart | null> => {
+  const clock = createSystemClock(config.clockOffsetMs);
+  const now = clock.now();
+  const pool = createPool({
+    connectionString: databaseUrl,
+    max: 2,
+    applicationName: 'aivedio start',
+    connectionTimeoutMs: 10_000,
+    statementTimeoutMs: 60_000,
+    idleInTransactionTimeoutMs: 60_000,
+  });
+  const prisma = createPrisma({ connectionString: databaseUrl, max: 1 });
+  try {
+    await createPartitionStore(pool).ensureDays(now, 4);
+    if (sandboxUrl !== null) {
+      await seedSandboxCatalog(
+        prisma,
+        { baseUrl: sandboxUrl, concurrentMax: config.sandbox.concurrency },
+        now,
+      );
+    }
+    const ids = createIdSource();
+    const tenantId = ids.next(now);
+    if (!(await insertFirstTenant(prisma, { tenantId, name: 'First tenant' }, now))) return null;
+    const uow = createUnitOfWork({ pool, bell: { ring: () => undefined }, log });
+    await uow.stores.money.grant({
+      tenantId,
+      amountMicros: FIRST_CREDITS * MICROS_PER_CREDIT,
+      businessKey: `grant:first-start:${tenantId}`,
+      reason: 'First start',
+      actor: 'start',
+      entryId: ids.next(now),
+      now,
+    });
+    const apiKeys = createApiKeys({ prisma, ids });
+    const { token } = await apiKeys.issue({
+      tenantId,
+      name: 'First key',
+      scopes: [...API_SCOPES],
+      expiresAt: null,
+      now,
+    });
+    return { tenantId, token, creditsGranted: FIRST_CREDITS.toString() };
+  } finally {
+    await prisma.$disconnect();
+    await pool.end();
+  }
+};

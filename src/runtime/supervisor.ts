@@ -1,0 +1,155 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+import type { Log } from '../ports/log';
+
+export interface ChildSpec {
+  readonly name: string;
+  /** The JavaScript file to run with this Node. */
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Ready when this answers anything; without it the child says so on its channel. */
+  readonly readyUrl?: string;
+}
+
+export interface SupervisorOptions {
+  readonly logDir: string;
+  readonly log: Log;
+  /** A stopping child is killed after this. */
+  readonly killAfterMs: number;
+}
+
+export interface Supervisor {
+  /** Starts a child and keeps it running; resolves when it says that it is ready, rejects when its first life ends before. */
+  run(spec: ChildSpec): Promise<void>;
+  pidOf(name: string): number | null;
+  /** Stops every child with SIGTERM, in the order given; the others after them, together. */
+  stop(): Promise<void>;
+}
+
+const RESTART_MS_FIRST = 250;
+const RESTART_MS_MAX = 5_000;
+/** A life this long clears the memory of earlier deaths. */
+const STEADY_MS = 10_000;
+
+interface Child {
+  readonly spec: ChildSpec;
+  process: ChildProcess | null;
+  deaths: number;
+  restart: NodeJS.Timeout | null;
+}
+
+/**
+ * Keeps the product's processes alive on one machine: each child is a process of its own, restarted with backoff when it dies.
+ * Output goes to one log file a child. Children stop by themselves when this process is gone (their channel closes).
+ */
+export const createSupervisor = (options: SupervisorOptions): Supervisor => {
+  const children = new Map<string, Child>();
+  let stopping = false;
+  mkdirSync(options.logDir, { recursive: true });
+
+  const launch = (child: Child, onReady: () => void, onEnd: (reason: string) => void): void => {
+    const { spec } = child;
+    const output = openSync(path.join(options.logDir, `${spec.name}.log`), 'a');
+    const started = process.hrtime.bigint();
+    const launched = spawn(process.execPath, [spec.script, ...spec.args], {
+      env: { ...process.env, ...spec.env },
+      stdio: ['ignore', output, output, 'ipc'],
+    });
+    closeSync(output);
+    child.process = launched;
+    if (spec.readyUrl !== undefined)
+      void untilAnswered(spec.readyUrl, () => child.process === launched).then(onReady);
+    launched.on('message', (message) => {
+      if ((message as { ready?: boolean }).ready === true) onReady();
+    });
+    launched.on('error', (error) => onEnd(String(error)));
+    launched.on('exit', (code, signal) => {
+      child.process = null;
+      onEnd(signal ?? `exit code ${code}`);
+      if (stopping) return;
+      const lifeMs = Number((process.hrtime.bigint() - started) / 1_000_000n);
+      child.deaths = lifeMs > STEADY_MS ? 1 : child.deaths + 1;
+      const waitMs = Math.min(RESTART_MS_FIRST * 2 ** (child.deaths - 1), RESTART_MS_MAX);
+      options.log.warn('a process ended and is started again', {
+        name: spec.name,
+        reason: signal ?? code,
+        waitMs,
+      });
+      child.restart = setTimeout(
+        () =>
+          launch(
+            child,
+            () => undefined,
+            () => undefined,
+          ),
+        waitMs,
+      );
+    });
+  };
+
+  return {
+    run: (spec) =>
+      new Promise((resolve, reject) => {
+        const child: Child = { spec, process: null, deaths: 0, restart: null };
+        children.set(spec.name, child);
+        let ready = false;
+        launch(
+          child,
+          () => {
+            ready = true;
+            resolve();
+          },
+          (reason) => {
+            if (ready) return;
+            reject(
+              new Error(
+                `${spec.name} ended while starting (${reason}); see ${path.join(options.logDir, `${spec.name}.log`)}`,
+              ),
+            );
+          },
+        );
+      }),
+    pidOf: (name) => children.get(name)?.process?.pid ?? null,
+    stop: async () => {
+      stopping = true;
+      for (const child of children.values())
+        if (child.restart !== null) clearTimeout(child.restart);
+      await Promise.all(
+        [...children.values()].map((child) => stopChild(child, options.killAfterMs)),
+      );
+    },
+  };
+};
+
+const READY_POLL_MS = 50;
+
+/** Resolves when something answers at the URL, or when it is no longer worth asking. */
+const untilAnswered = async (url: string, stillWanted: () => boolean): Promise<void> => {
+  while (stillWanted()) {
+    const answered = await fetch(url).then(
+      () => true,
+      () => false,
+    );
+    if (answered) return;
+    await wait(READY_POLL_MS);
+  }
+};
+
+const stopChild = (child: Child, killAfterMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const running = child.process;
+    if (running === null || running.exitCode !== null) {
+      resolve();
+      return;
+    }
+    const timer = setTimeout(() => running.kill('SIGKILL'), killAfterMs);
+    running.once('exit', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    running.kill('SIGTERM');
+  });

@@ -1,0 +1,45 @@
+import { createConsoleLog } from './adapters/telemetry/console-log';
+import { ConfigError, readConfig } from './runtime/config';
+import { startPlatform, type Platform } from './runtime/platform';
+import { onStopSignal } from './runtime/run-worker';
+
+const log = createConsoleLog((line) => process.stdout.write(`${line}\n`));
+
+const main = async (): Promise<void> => {
+  const config = readConfig();
+  const platform = await startPlatform({ config, log, anyPort: false });
+  onStopSignal(config.drainMs * 3, platform.stop);
+  printWelcome(platform);
+};
+
+const printWelcome = (platform: Platform): void => {
+  const first = platform.firstStart;
+  const lines = [
+    '',
+    'AiVedio is running.',
+    `  GraphQL      ${platform.publicUrl}/graphql`,
+    `  Playground   ${platform.publicUrl}/playground`,
+    `  Callbacks    ${platform.callbackUrl}`,
+    `  Sandbox      ${platform.sandboxUrl}`,
+    ...(first === null
+      ? []
+      : [
+          '',
+          'First start: a tenant, credits and an API key were made. The key is shown only now.',
+          `  Tenant       ${first.tenantId}`,
+          `  Credits      ${first.creditsGranted}`,
+          `  API key      ${first.token}`,
+        ]),
+    '',
+    'Stop with Ctrl-C.',
+    '',
+  ];
+  process.stdout.write(lines.join('\n'));
+};
+
+main().catch((error: unknown) => {
+  process.stderr.write(
+    `${error instanceof ConfigError ? error.message : String((error as Error).message)}\n`,
+  );
+  process.exit(1);
+});
