@@ -12,6 +12,8 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Started as a child: it does not outlive who started it.
+  process.on('disconnect', stop);
   process.stdout.write(`${JSON.stringify({ ready: true, url: sandbox.url })}\n`);
 }
 
