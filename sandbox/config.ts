@@ -34,6 +34,7 @@ const OPTIONS = {
   'render-slots': TEXT,
   render: TEXT,
   ffmpeg: TEXT,
+  // Taken so that both tools can be named alike; nothing here needs it.
   ffprobe: TEXT,
   'url-ttl-ms': TEXT,
   'callback-backoff-ms': TEXT,
@@ -80,7 +81,8 @@ export function readConfig(
     concurrency: count('concurrency', 16, 1),
     renderSlots: count('render-slots', 2, 1),
     render,
-    ffmpegPath: text('ffmpeg'),
+    // The product hands its children the ffmpeg it found; the sandbox may use the same.
+    ffmpegPath: text('ffmpeg') ?? env['AIVEDIO_FFMPEG'] ?? null,
     urlTtlMs: count('url-ttl-ms', 3_600_000, 1),
     callbackBackoffMs: count('callback-backoff-ms', 500, 1),
     callbackTriesMax: count('callback-tries', 7, 1),
