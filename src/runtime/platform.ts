@@ -7,7 +7,7 @@ import type { Config } from './config';
 import { freePort, tryPort } from './free-port';
 import { fillDatabase, migrate, prepareEmbedded, type FirstStart } from './prepare';
 import { projectRoot } from './project-root';
-import { readEmbeddedState } from './secrets';
+import { readEmbeddedState, writeEmbeddedState } from './secrets';
 import { createSupervisor, type Supervisor } from './supervisor';
 
 export interface Platform {
@@ -80,6 +80,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
       AIVEDIO_FFPROBE: tools.ffprobe,
     };
     await startChildren(options, supervisor, env, ports.sandbox);
+    writeEmbeddedState(config.dataDir, { ...state, publicUrl });
     return {
       publicUrl,
       callbackUrl,

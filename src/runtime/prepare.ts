@@ -119,3 +119,30 @@ export const fillDatabase = async (
     await pool.end();
   }
 };
+
+/**
+ * A short-lived key of the first tenant, for a program on the machine that has the data folder: whoever can read it can read
+ * the database's password too.
+ */
+export const issueLocalKey = async (
+  config: Config,
+  databaseUrl: string,
+  name: string,
+  lifeMs: number,
+): Promise<string> => {
+  const now = createSystemClock(config.clockOffsetMs).now();
+  const prisma = createPrisma({ connectionString: databaseUrl, max: 1 });
+  try {
+    const tenant = await prisma.tenants.findFirstOrThrow({ orderBy: { id: 'asc' } });
+    const issued = await createApiKeys({ prisma, ids: createIdSource() }).issue({
+      tenantId: tenant.id,
+      name,
+      scopes: API_SCOPES.filter((scope) => scope !== 'operator'),
+      expiresAt: new Date(now.getTime() + lifeMs),
+      now,
+    });
+    return issued.token;
+  } finally {
+    await prisma.$disconnect();
+  }
+};

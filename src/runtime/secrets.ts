@@ -10,6 +10,8 @@ const stateSchema = z.object({
   databaseUrl: z.string(),
   signingSecret: z.string(),
   sandbox: z.object({ url: z.string(), apiKey: z.string(), webhookSecret: z.string() }),
+  /** Where the API of the last start was; it may be gone. */
+  publicUrl: z.string().optional(),
 });
 
 /** What an embedded start makes once and other processes of the same data folder read. Mode 0600. */
