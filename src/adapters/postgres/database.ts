@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 
@@ -9,6 +10,7 @@ const REPEAT_DELAY_MS = 10;
 
 /** What a statement runs on: one transaction, or a pool that runs each statement by itself. */
 export interface Database {
+  /** In a transaction, statements that are begun without waiting for each other share a round trip, in order. */
   execute(query: QueryArrayConfig): Promise<QueryArrayResult>;
   /** Runs statements that only together are right in one transaction; joins the transaction there is. */
   atomically<T>(work: (db: Database) => Promise<T>): Promise<T>;
@@ -16,7 +18,10 @@ export interface Database {
 
 export const transactionDatabase = (client: PoolClient): Database => {
   const db: Database = {
-    execute: (query) => client.query<unknown[]>(query),
+    execute: (query) => {
+      holdBackWrites(client);
+      return client.query<unknown[]>(query);
+    },
     atomically: (work) => work(db),
   };
   return db;
@@ -38,7 +43,8 @@ const transactOnce = async <T>(
   client: PoolClient,
   work: (db: Database) => Promise<T>,
 ): Promise<T> => {
-  // BEGIN travels with the first statement; it can only fail together with the connection.
+  // BEGIN travels with the first statement, in one packet; it can only fail together with the connection.
+  holdBackWrites(client);
   const begun = client.query('BEGIN');
   begun.catch(() => undefined);
   try {
@@ -52,6 +58,17 @@ const transactOnce = async <T>(
     await rollBack(client, error);
     throw error;
   }
+};
+
+/**
+ * Until the present turn ends, so that statements begun together leave in one packet: a write to a socket costs more
+ * than all else that a statement does in this process.
+ */
+const holdBackWrites = (client: PoolClient): void => {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Writable } })
+    .connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 };
 
 const rollBack = async (client: PoolClient, error: unknown): Promise<void> => {

@@ -14,10 +14,19 @@ const parseTimestamptz: ParseText = (text) =>
     ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
     : parseTimestamp(text);
 
-const OWN_PARSERS = new Map<number, ParseText>([
+/** Asked for every column of every answer, so remembered. */
+const textParsers = new Map<number, ParseText>([
   [INT8, BigInt],
   [TIMESTAMPTZ, parseTimestamptz],
 ]);
+
+const textParserOf = (oid: number): ParseText => {
+  const known = textParsers.get(oid);
+  if (known !== undefined) return known;
+  const parser: ParseText = types.getTypeParser(oid, 'text');
+  textParsers.set(oid, parser);
+  return parser;
+};
 
 /**
  * How values leave Postgres: int8 as bigint, timestamptz as Date, numeric and uuid as text, jsonb parsed, the rest as
@@ -25,8 +34,5 @@ const OWN_PARSERS = new Map<number, ParseText>([
  */
 export const rowTypes = {
   getTypeParser: (oid: number, format?: 'text' | 'binary'): ParseText =>
-    OWN_PARSERS.get(oid) ??
-    (format === 'binary'
-      ? types.getTypeParser(oid, 'binary')
-      : types.getTypeParser(oid, 'text')),
+    format === 'binary' ? types.getTypeParser(oid, 'binary') : textParserOf(oid),
 };
