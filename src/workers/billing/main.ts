@@ -1,9 +1,4 @@
-import { createCostConsumer } from '../../flow/bill/record-provider-cost';
-import { consume } from '../../runtime/parts';
 import { runWorker } from '../../runtime/run-worker';
+import { startBillingLoops } from './loops';
 
-runWorker('billing', async (container) => [
-  consume(container, 'billing', 4, {
-    'billing.cost.observed': createCostConsumer(container.context),
-  }),
-]);
+runWorker('billing', startBillingLoops);

@@ -1,4 +1,4 @@
-import { startCallbackServer } from '../../runtime/callback-server';
 import { runWorker } from '../../runtime/run-worker';
+import { startCallbackLoops } from './loops';
 
-runWorker('callback', async (container) => [await startCallbackServer(container)]);
+runWorker('callback', startCallbackLoops);

@@ -1,16 +1,4 @@
-import { pollDueAttempts } from '../../flow/observe/poll-attempts';
-import { bells } from '../../runtime/container';
-import { loop } from '../../runtime/parts';
 import { runWorker } from '../../runtime/run-worker';
+import { startPollerLoops } from './loops';
 
-const BATCH = 50;
-
-runWorker('poller', async (container) => [
-  loop(container, 'poller', bells.polls, 1_000, async () => {
-    const polled = await pollDueAttempts(container.context, container.provider, BATCH);
-    return {
-      busy: polled === BATCH,
-      dueAt: await container.context.uow.stores.attempts.nextPollDueAt(),
-    };
-  }),
-]);
+runWorker('poller', startPollerLoops);

@@ -1,38 +1,4 @@
-import {
-  keepPartitions,
-  matchOrphans,
-  rebuildSlots,
-  sweepUploads,
-} from '../../flow/reconcile/recover-resources';
-import { expireOverdue, recoverLostLeases, rescueStuck } from '../../flow/reconcile/recover-tasks';
-import { createReconcileConsumer } from '../../flow/reconcile/resolve-unknown';
-import { consume, loop } from '../../runtime/parts';
 import { runWorker } from '../../runtime/run-worker';
+import { startReconcilerLoops } from './loops';
 
-runWorker('reconciler', async (container) => {
-  const { context, slots, objects, partitions, provider, config } = container;
-  return [
-    consume(container, 'reconciler', 4, {
-      'attempt.reconcile.requested': createReconcileConsumer(context, provider),
-    }),
-    loop(container, 'recover-tasks', null, 2_000, async () => {
-      const moved =
-        (await expireOverdue(context, slots)) + (await recoverLostLeases(context, slots));
-      return { busy: moved > 0, dueAt: null };
-    }),
-    loop(container, 'match-orphans', null, 3_000, async () => {
-      await matchOrphans(context);
-      return { busy: false, dueAt: null };
-    }),
-    loop(container, 'recover-resources', null, 10_000, async () => {
-      await rescueStuck(context);
-      await rebuildSlots(context, slots);
-      await sweepUploads(context, objects);
-      return { busy: false, dueAt: null };
-    }),
-    loop(container, 'partitions', null, 3_600_000, async () => {
-      await keepPartitions(context, partitions, config.retentionDays);
-      return { busy: false, dueAt: null };
-    }),
-  ];
-});
+runWorker('reconciler', startReconcilerLoops);

@@ -1,9 +1,4 @@
-import { createReducer } from '../../flow/reduce/reduce-observation';
-import { consume } from '../../runtime/parts';
 import { runWorker } from '../../runtime/run-worker';
+import { startReducerLoops } from './loops';
 
-runWorker('reducer', async (container) => [
-  consume(container, 'reducer', 8, {
-    'provider.status.observed': createReducer(container.context, container.slots),
-  }),
-]);
+runWorker('reducer', startReducerLoops);

@@ -1,16 +1,4 @@
-import { createQueuedConsumer, runSchedulePass } from '../../flow/schedule/run-scheduler';
-import { bells } from '../../runtime/container';
-import { consume, loop } from '../../runtime/parts';
 import { runWorker } from '../../runtime/run-worker';
+import { startSchedulerLoops } from './loops';
 
-const PASS_MAX = 100;
-
-runWorker('scheduler', async (container) => [
-  consume(container, 'scheduler', 8, {
-    'generation.queued': createQueuedConsumer(container.context, container.schedule),
-  }),
-  loop(container, 'schedule-pass', bells.slots, 1_000, async () => {
-    const pass = await runSchedulePass(container.context, container.schedule, PASS_MAX);
-    return { busy: pass.dispatched === PASS_MAX, dueAt: null };
-  }),
-]);
+runWorker('scheduler', startSchedulerLoops);

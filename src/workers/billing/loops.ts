@@ -1,0 +1,10 @@
+import { createCostConsumer } from '../../flow/bill/record-provider-cost';
+import type { Container } from '../../runtime/container';
+import { consume } from '../../runtime/parts';
+import type { Running } from '../../runtime/run-worker';
+
+export const startBillingLoops = async (container: Container): Promise<Running[]> => [
+  consume(container, 'billing', 4, {
+    'billing.cost.observed': createCostConsumer(container.context),
+  }),
+];

@@ -1,0 +1,39 @@
+import {
+  keepPartitions,
+  matchOrphans,
+  rebuildSlots,
+  sweepUploads,
+} from '../../flow/reconcile/recover-resources';
+import { expireOverdue, recoverLostLeases, rescueStuck } from '../../flow/reconcile/recover-tasks';
+import { createReconcileConsumer } from '../../flow/reconcile/resolve-unknown';
+import type { Container } from '../../runtime/container';
+import { consume, loop } from '../../runtime/parts';
+import type { Running } from '../../runtime/run-worker';
+
+export const startReconcilerLoops = async (container: Container): Promise<Running[]> => {
+  const { context, slots, objects, partitions, provider, config } = container;
+  return [
+    consume(container, 'reconciler', 4, {
+      'attempt.reconcile.requested': createReconcileConsumer(context, provider),
+    }),
+    loop(container, 'recover-tasks', null, 2_000, async () => {
+      const moved =
+        (await expireOverdue(context, slots)) + (await recoverLostLeases(context, slots));
+      return { busy: moved > 0, dueAt: null };
+    }),
+    loop(container, 'match-orphans', null, 3_000, async () => {
+      await matchOrphans(context);
+      return { busy: false, dueAt: null };
+    }),
+    loop(container, 'recover-resources', null, 10_000, async () => {
+      await rescueStuck(context);
+      await rebuildSlots(context, slots);
+      await sweepUploads(context, objects);
+      return { busy: false, dueAt: null };
+    }),
+    loop(container, 'partitions', null, 3_600_000, async () => {
+      await keepPartitions(context, partitions, config.retentionDays);
+      return { busy: false, dueAt: null };
+    }),
+  ];
+};
