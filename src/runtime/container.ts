@@ -142,6 +142,7 @@ export const createContainer = (config: Config, name: string): Container => {
     schedule: {
       slots,
       requestKeyOf: (attemptId) => requestKeyOf(secrets.signingSecret, attemptId),
+      requestPass: () => bell.ring(bells.slots),
       callbackUrlOf: (providerId, requestKey) =>
         `${config.callbackUrl}/callbacks/${providerId}/${requestKey}`,
     },

@@ -15,6 +15,8 @@ export interface ScheduleDeps {
   /** Unguessable, derived from the attempt's id: what the provider echoes and what its callbacks carry. */
   readonly requestKeyOf: (attemptId: string) => string;
   readonly callbackUrlOf: (providerId: string, requestKey: string) => string;
+  /** Asks for a pass over the queue, soon and at most one at a time. */
+  readonly requestPass: () => void;
 }
 
 export type DispatchOutcome =
