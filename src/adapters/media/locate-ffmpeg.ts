@@ -21,6 +21,8 @@ export interface MediaToolsWanted {
   readonly ffprobePath?: string;
   /** Where a tool is copied to when its own place does not allow making it executable. */
   readonly cacheDir: string;
+  /** Folders to look in, as PATH lists them; the PATH of this process by default. */
+  readonly searchPath?: string;
 }
 
 type ToolName = 'ffmpeg' | 'ffprobe';
@@ -43,8 +45,8 @@ const VERSION_TIME_LIMIT_MS = 15_000;
 export async function locateMediaTools(wanted: MediaToolsWanted): Promise<MediaTools> {
   const configured =
     wanted.ffmpegPath !== undefined || wanted.ffprobePath !== undefined ? 'configured' : null;
-  const ffmpeg = await locateTool('ffmpeg', wanted.ffmpegPath, wanted.cacheDir);
-  const ffprobe = await locateTool('ffprobe', wanted.ffprobePath, wanted.cacheDir);
+  const ffmpeg = await locateTool('ffmpeg', wanted.ffmpegPath, wanted);
+  const ffprobe = await locateTool('ffprobe', wanted.ffprobePath, wanted);
   const fromNpm = [ffmpeg, ffprobe].filter((tool) => tool.source === 'npm');
   return {
     ffmpeg: ffmpeg.path,
@@ -79,21 +81,27 @@ function releaseNumbers(version: string): number[] | null {
 async function locateTool(
   name: ToolName,
   configuredPath: string | undefined,
-  cacheDir: string,
+  wanted: MediaToolsWanted,
 ): Promise<FoundTool> {
   if (configuredPath !== undefined) {
     const version = await readVersion(name, configuredPath);
     return { path: configuredPath, version, source: 'configured' };
   }
-  const onPath = await findOnPath(name);
+  const onPath = await findOnPath(name, wanted.searchPath);
   if (onPath !== null) return { ...onPath, source: 'path' };
-  const path = await makeExecutable(findInNpm(name), cacheDir);
+  const path = await makeExecutable(findInNpm(name), wanted.cacheDir);
   return { path, version: await readVersion(name, path), source: 'npm' };
 }
 
-async function findOnPath(name: ToolName): Promise<{ path: string; version: string } | null> {
+async function findOnPath(
+  name: ToolName,
+  searchPath: string | undefined,
+): Promise<{ path: string; version: string } | null> {
   // The shell looks the PATH up, so that the environment is not read here.
-  const found = await runFile('/bin/sh', ['-c', `command -v ${name}`]).catch(() => null);
+  const environment = searchPath === undefined ? {} : { env: { PATH: searchPath } };
+  const found = await runFile('/bin/sh', ['-c', `command -v ${name}`], environment).catch(
+    () => null,
+  );
   const path = found?.stdout.trim() ?? '';
   if (!path.startsWith('/')) return null;
   const version = await readVersion(name, path).catch(() => null);

@@ -13,7 +13,7 @@ import { makeProxy } from './make-proxy';
 import { makeStoryboard } from './make-storyboard';
 import { makeThumbnail } from './make-thumbnail';
 import { makeWaveform } from './make-waveform';
-import { MEDIA_TYPES, type MediaMime } from './media-type';
+import { isAccepted } from './media-type';
 import { isWideGamut, type FilterSupport } from './picture-filters';
 import { probeMedia } from './probe-media';
 import { readStreams } from './read-streams';
@@ -83,10 +83,8 @@ async function prepareRun(
   parts: Pick<DeriveRun, 'workDir' | 'timeLeftMs'>,
 ): Promise<DeriveRun> {
   const { path, facts } = input;
-  if (!(facts.mime in MEDIA_TYPES)) {
-    throw new MediaToolError(`cannot derive from ${facts.mime}`, 'corrupt');
-  }
-  const mime = facts.mime as MediaMime;
+  const { mime } = facts;
+  if (!isAccepted(mime)) throw new MediaToolError(`cannot derive from ${mime}`, 'corrupt');
   const signal = deriveOptions.signal ? { signal: deriveOptions.signal } : {};
   const result = await readStreams({
     ffprobe: options.ffprobe,

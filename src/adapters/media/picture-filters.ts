@@ -86,19 +86,18 @@ function zscaleName(name: string): string {
 
 /** A picture that does not state its matrix is taken as players take it: by its height. */
 function matrixOf(video: VideoStream): string {
-  switch (video.colorMatrix) {
-    case 'bt709':
-      return 'bt709';
-    case 'smpte170m':
-    case 'bt470bg':
-      return 'bt601';
-    case 'bt2020nc':
-    case 'bt2020c':
-      return 'auto';
-    default:
-      return video.codedHeight >= 720 ? 'bt709' : 'bt601';
-  }
+  const stated = SCALE_MATRICES[video.colorMatrix ?? ''];
+  return stated ?? (video.codedHeight >= 720 ? 'bt709' : 'bt601');
 }
+
+/** The matrices that a file may state, as every version of the scale filter knows them. */
+const SCALE_MATRICES: Readonly<Record<string, string>> = {
+  bt709: 'bt709',
+  smpte170m: 'bt601',
+  bt470bg: 'bt601',
+  bt2020nc: 'auto',
+  bt2020c: 'auto',
+};
 
 function scale(size: PictureSize, from: string, to: string, range: string): string {
   return (

@@ -1,6 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { MediaFacts, MediaLimits, MediaRefusal, ProbeResult } from '../../ports/media-toolkit';
-import { detectMediaType, MEDIA_TYPES, readMagic, type MediaMime } from './media-type';
+import { detectMediaType, MEDIA_TYPES, type MediaMime } from './media-type';
 import { readHeader, type PictureSize } from './read-header';
 import { readStreams, scanDurationMs, type ProbeTarget, type VideoStream } from './read-streams';
 
@@ -38,7 +38,7 @@ async function judgeBeforeDecoders(
   if (sizeBytes > limits.sizeBytesMax) {
     return refuse('FILE_TOO_LARGE', `${sizeBytes} bytes, at most ${limits.sizeBytesMax}`);
   }
-  const mime = detectMediaType(await readMagic(file));
+  const mime = await detectMediaType(file);
   if (mime === null) {
     return refuse('UNSUPPORTED_TYPE', 'the content is not MP4, MOV, WebM, JPEG, PNG or WebP');
   }

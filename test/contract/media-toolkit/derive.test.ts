@@ -341,15 +341,12 @@ describe('a tool that never ends, ignores SIGTERM, forks and floods', () => {
     const probed = await toolkit.probe(path, LIMITS);
     if (!probed.ok) throw new Error('fixture');
     const running = toolkit.derive('PROXY', { path, facts: probed.facts }, outputDir, options);
-    running.catch(() => undefined);
+    running.catch(() => undefined); // Judged at the end.
     if (whenStarted) {
       while ((await tool.readPids()).length < 2) await new Promise((next) => setImmediate(next));
       whenStarted();
     }
-    const outcome = await running.then(
-      () => null,
-      (error: unknown) => error,
-    );
+    await Promise.allSettled([running]);
     const pids = await tool.readPids();
     expect(pids).toHaveLength(2);
     for (const pid of pids) expect(await isRunning(pid)).toBe(false);
@@ -357,7 +354,7 @@ describe('a tool that never ends, ignores SIGTERM, forks and floods', () => {
     expect(await readdir(outputDir).catch(() => [])).toEqual([]);
     await rm(tempDir, { recursive: true });
     await rm(dirname(tool.path), { recursive: true });
-    if (outcome) throw outcome;
+    await running;
   };
 
   it('is ended with its whole group at the time limit, and leaves no file', async () => {

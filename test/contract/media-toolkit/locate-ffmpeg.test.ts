@@ -9,13 +9,11 @@ import {
 import { npmTools } from '../../support/media-fixtures';
 
 describe('locating the media tools', () => {
-  const searchPath = process.env['PATH'];
   let dir: string;
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'locate-'));
   });
   afterEach(async () => {
-    process.env['PATH'] = searchPath;
     await rm(dir, { recursive: true, force: true });
   });
 
@@ -29,16 +27,14 @@ describe('locating the media tools', () => {
   it('takes what is on the PATH, without a notice', async () => {
     const ffmpeg = await writeTool('ffmpeg', 'ffmpeg version 7.1-test Copyright');
     const ffprobe = await writeTool('ffprobe', 'ffprobe version 7.1-test Copyright');
-    process.env['PATH'] = `${dir}:${searchPath}`;
-    expect(await locateMediaTools({ cacheDir: dir })).toEqual({
+    expect(await locateMediaTools({ cacheDir: dir, searchPath: `/none:${dir}` })).toEqual({
       ...{ ffmpeg, ffprobe, version: '7.1-test', source: 'path', notice: null },
     });
   });
 
   it('falls back to npm with a notice when the PATH has none, or none that runs', async () => {
     await writeTool('ffmpeg', 'something else');
-    process.env['PATH'] = dir;
-    const found = await locateMediaTools({ cacheDir: dir });
+    const found = await locateMediaTools({ cacheDir: dir, searchPath: dir });
     const npm = await npmTools();
     expect(found).toMatchObject({ ffmpeg: npm.ffmpeg, ffprobe: npm.ffprobe, source: 'npm' });
     expect(found.notice).toContain(npm.ffmpeg);

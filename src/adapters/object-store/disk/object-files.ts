@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ObjectStoreUnavailableError, type ObjectHead } from '../../../ports/object-store';
@@ -50,9 +49,8 @@ export function bytesPath(layout: DiskLayout, head: ObjectHead): string {
 
 /** A fresh folder under `tmp/`; whoever makes it removes it or publishes it. */
 export async function makeTemporaryDir(layout: DiskLayout): Promise<string> {
-  const path = join(layout.temporaryDir, randomBytes(16).toString('hex'));
-  await mkdir(path, { recursive: true });
-  return path;
+  await mkdir(layout.temporaryDir, { recursive: true });
+  return mkdtemp(join(layout.temporaryDir, 'run-'));
 }
 
 /** Writes the metadata beside the bytes and forces both to the disk. */
@@ -94,11 +92,14 @@ export async function publishDir(
 /** Takes the object away at once, then removes its files and the folders left empty. */
 export async function removeObject(layout: DiskLayout, key: string): Promise<void> {
   const target = objectDir(layout, key);
-  const grave = join(layout.temporaryDir, randomBytes(16).toString('hex'));
-  await mkdir(layout.temporaryDir, { recursive: true });
-  if ((await orNullIfMissing(rename(target, grave).then(() => true))) === null) return;
-  await syncDir(dirname(target));
-  await rm(grave, { recursive: true, force: true });
+  const grave = await makeTemporaryDir(layout);
+  try {
+    const moved = await orNullIfMissing(rename(target, join(grave, 'object')).then(() => true));
+    if (moved === null) return;
+    await syncDir(dirname(target));
+  } finally {
+    await rm(grave, { recursive: true, force: true });
+  }
   await pruneEmptyParents(layout, dirname(target));
 }
 
