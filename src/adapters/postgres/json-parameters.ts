@@ -1,3 +1,5 @@
+import { statementOf } from './statements';
+
 const PAYLOAD_BYTES_MAX = 4096;
 
 const spellBigInt = (_key: string, value: unknown): unknown =>
@@ -9,20 +11,26 @@ export const toJson = (value: unknown): string | null =>
 
 const columns = new Map<string, string>();
 
-const columnOf = (key: string): string => {
-  let column = columns.get(key);
-  if (column === undefined) {
-    column = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    columns.set(key, column);
+/** The column of a key; a RangeError when the statement would silently leave it as it is. */
+const columnOf = (statement: string, key: string): string => {
+  const known = columns.get(`${statement} ${key}`);
+  if (known !== undefined) return known;
+  const column = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  if (!new RegExp(`\\bp\\.${column}\\b`).test(statementOf(statement).text)) {
+    throw new RangeError(`${statement} does not change ${column}`);
   }
+  columns.set(`${statement} ${key}`, column);
   return column;
 };
 
-/** A patch of a row for `jsonb_populate_record`: only the keys it has are changed, null included. */
-export const toRowPatch = (patch: Readonly<Record<string, unknown>>): string => {
+/**
+ * A patch of a row for the `jsonb_populate_record(…) AS p` of a statement: only the keys it has are changed, null
+ * included.
+ */
+export const toRowPatch = (statement: string, patch: Readonly<Record<string, unknown>>): string => {
   const row: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(patch)) {
-    if (value !== undefined) row[columnOf(key)] = value;
+    if (value !== undefined) row[columnOf(statement, key)] = value;
   }
   return JSON.stringify(row, spellBigInt);
 };

@@ -190,6 +190,14 @@ describe('moving a generation', () => {
     expect(bench().rings).toEqual(['outbox']);
   });
 
+  it('refuses to change what a transition may not change', async () => {
+    const task = await addTask(bench(), await addTenant(bench()));
+    const patch = { priority: 9 } as never;
+    await expect(moveTask(bench().stores, task, CLAIM, patch)).rejects.toThrow(
+      'move-task does not change priority',
+    );
+  });
+
   it('does nothing when the version judged is not the version there', async () => {
     const task = await addTask(bench(), await addTenant(bench()));
     await moveTask(bench().stores, task, CLAIM, { scheduleAt: null });
@@ -209,6 +217,16 @@ describe('moving a generation', () => {
          (SELECT count(*)::int FROM outbox_events) AS messages`,
     );
     expect(counts).toEqual({ events: 5, messages: 0 });
+  });
+
+  it('does nothing when the status is right and the version is not', async () => {
+    const { stores } = bench();
+    let task = await addTask(bench(), await addTenant(bench()));
+    task = await moveTask(stores, task, CLAIM, { scheduleAt: null });
+    const again = { event: 'lease_lost', to: 'DISPATCHING' } as const;
+    await moveTask(stores, task, again);
+    await expect(moveTask(stores, task, again)).rejects.toThrow('The guard refused');
+    expect(await mustRead(stores, task.id)).toMatchObject({ version: task.version + 1 });
   });
 
   it('does nothing when the version is right and the status is not', async () => {

@@ -22,7 +22,7 @@ export const createAssetStore = (db: Database): AssetStore => ({
       assetId: asset.id,
       version: asset.version,
       toStatus: to,
-      patch: toRowPatch(patch),
+      patch: toRowPatch('patch-asset', patch),
       now,
     });
     if (patched === null) throw new StaleWriteError(`Asset ${asset.id} moved meanwhile`);

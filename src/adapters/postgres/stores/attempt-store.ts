@@ -22,7 +22,7 @@ export const createAttemptStore = (db: Database): AttemptStore => ({
       attemptId: attempt.id,
       version: attempt.version,
       toStatus: to,
-      patch: toRowPatch(patch),
+      patch: toRowPatch('patch-attempt', patch),
       now,
     });
     if (patched === null) throw new StaleWriteError(`Attempt ${attempt.id} moved meanwhile`);

@@ -63,7 +63,7 @@ const createTaskWriter = (db: Database, noteMessages: NoteMessages): TaskWriter 
       fromStatus: task.status,
       toStatus: step.to,
       type: step.event,
-      patch: toRowPatch(patch),
+      patch: toRowPatch('move-task', patch),
       messages: toOutboxRows(messages),
       eventId,
       now,
