@@ -218,6 +218,7 @@ follows(
   CANCEL_REQUESTED/UNKNOWN   | never_sent                     | ignored NO_NEWS
   CANCEL_REQUESTED/SENDING   | submit_rejected may-retry      | → CANCELED, attempt FAILED_BEFORE_ACCEPT, outcome BEFORE_SUBMIT, CLOSE_HOLD, FREE_SLOT
   CANCEL_REQUESTED/UNKNOWN   | confirmed_not_created may-retry | → CANCELED, attempt FAILED_BEFORE_ACCEPT, outcome BEFORE_SUBMIT, CLOSE_HOLD, FREE_SLOT
+  CANCEL_REQUESTED/SENDING   | confirmed_not_created          | ignored NO_NEWS
   CANCEL_REQUESTED/UNKNOWN   | operator_declared_absent       | → CANCELED, attempt FAILED_BEFORE_ACCEPT, outcome BEFORE_SUBMIT, CLOSE_HOLD, FREE_SLOT
   CANCEL_REQUESTED/RUNNING   | observed FAILED may-retry      | provider_failed → CANCELED, attempt FAILED, outcome MOOT, CLOSE_HOLD, FREE_SLOT
   CANCEL_REQUESTED/RUNNING   | observed SUCCEEDED             | provider_failed → CANCELED, attempt FAILED, outcome MOOT, CLOSE_HOLD, FREE_SLOT

@@ -1,4 +1,4 @@
-import { holdsSlot } from '../../../../src/domain/attempt/statuses';
+import { holdsSlot, type AttemptStatus } from '../../../../src/domain/attempt/statuses';
 import { isTerminal } from '../../../../src/domain/generation/statuses';
 import type { Task } from '../../../../src/domain/generation/task';
 import { findViolations } from '../../../../src/domain/reconciliation/invariants';
@@ -48,6 +48,9 @@ const checkCancel = (task: Task, world: SimulatedWorld): void => {
   }
 };
 
+const isInDoubt = (status: AttemptStatus): boolean =>
+  status === 'SENDING' || status === 'UNKNOWN' || status === 'ABANDONED';
+
 /** What must hold between before and after one event. */
 export const checkStep = (world: SimulatedWorld, applied: Applied): void => {
   const { before, decision, event, attempt } = applied;
@@ -56,6 +59,13 @@ export const checkStep = (world: SimulatedWorld, applied: Applied): void => {
   demand(task.version === before.version + steps, `version ${before.version} → ${task.version}`);
   demand(task.progress >= before.progress, 'progress fell');
   demand(!isTerminal(before.status) || task.status === before.status, `left ${before.status}`);
+  if (event.type === 'undecidable_window_over' && task.status !== before.status) {
+    demand(task.status === 'EXPIRED' || event.retryByPolicy, 'a blind retry without a decision');
+  }
+  if (event.type === 'cancel_requested' && task.version > before.version) {
+    const inDoubt = world.attempts.some(({ status, watched }) => isInDoubt(status) && watched);
+    demand(!inDoubt || task.status !== 'CANCELED', 'CANCELED while a job may be alive');
+  }
   const completed = event.type === 'job_observed' && event.job === 'SUCCEEDED' && event.hasOutputs;
   if (completed && before.status === 'CANCEL_REQUESTED' && decision.attemptTo === 'SUCCEEDED') {
     const wins = attempt?.no === before.currentAttemptNo;

@@ -8,17 +8,21 @@ export type Happening = () => Applied | null;
 
 type PlainEvent = Extract<TaskEvent, { type: 'queued' | 'lease_lost' | 'step_retryable' }>['type'];
 
-/** Events of the task alone, which may happen in each status; a repeated one is more likely. */
+/** Times the way forward stands in the list: rare ends leave long courses. */
+const LIKELY = 8;
+const often = <T>(...events: T[]): T[] => events.flatMap((event) => Array<T>(LIKELY).fill(event));
+
+/** Events of the task alone, which may happen in each status. */
 const OWN_EVENTS: Readonly<Record<TaskStatus, readonly TaskEvent['type'][]>> = {
-  CREATED: ['validation_started', 'validation_started', 'validation_started', 'cancel_requested'],
+  CREATED: [...often('validation_started' as const), 'cancel_requested'],
   VALIDATING: [
-    ...(['validation_passed', 'validation_passed', 'validation_passed'] as const),
+    ...often('validation_passed' as const),
     ...(['review_required', 'review_approved', 'review_rejected'] as const),
     ...(['cancel_requested', 'deadline_passed'] as const),
   ],
-  QUOTA_RESERVED: ['queued', 'queued', 'queued', 'cancel_requested'],
+  QUOTA_RESERVED: [...often('queued' as const), 'cancel_requested'],
   QUEUED: [
-    ...(['dispatch_claimed', 'dispatch_claimed', 'dispatch_claimed', 'dispatch_claimed'] as const),
+    ...often('dispatch_claimed' as const),
     ...(['input_withdrawn', 'no_capable_model', 'submit_budget_exhausted'] as const),
     ...(['cancel_requested', 'deadline_passed'] as const),
   ],
@@ -27,8 +31,8 @@ const OWN_EVENTS: Readonly<Record<TaskStatus, readonly TaskEvent['type'][]>> = {
   SUBMITTED: ['cancel_requested', 'deadline_passed'],
   RUNNING: ['cancel_requested', 'deadline_passed'],
   RETRY_WAIT: [
-    ...(['retry_due', 'retry_due', 'retry_due', 'submit_budget_exhausted'] as const),
-    ...(['cancel_requested', 'deadline_passed'] as const),
+    ...often('retry_due' as const),
+    ...(['submit_budget_exhausted', 'cancel_requested', 'deadline_passed'] as const),
   ],
   CANCEL_REQUESTED: ['cancel_requested', 'deadline_passed'],
   OUTPUT_FETCHING: [
@@ -112,7 +116,8 @@ export const listHappenings = (world: SimulatedWorld, luck: number): Happening[]
       () =>
         perform(world, eventOf(type, luck), world.current),
   );
-  return [...own, ...world.attempts.flatMap((attempt) => ofAttempt(world, attempt, luck))];
+  const outside = world.attempts.flatMap((attempt) => ofAttempt(world, attempt, luck));
+  return [...own, ...outside, ...outside];
 };
 
 const ofAttempt = (world: SimulatedWorld, attempt: SimulatedAttempt, luck: number): Happening[] => {
