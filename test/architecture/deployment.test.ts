@@ -51,9 +51,9 @@ describe('docker-compose.yml', () => {
     expect(findUnsetVariables('${A} ${B:?x} ${C:-} ${D:-d}')).toEqual(['A', 'B:?x', 'C:-']);
   });
 
-  it('has Postgres, the API, the sandbox and every worker', () => {
+  it('has Postgres, the migration, the API, the sandbox and every worker', () => {
     expect(Object.keys(compose.services).sort()).toEqual(
-      ['postgres', 'api', 'sandbox', ...WORKERS].sort(),
+      ['postgres', 'migrate', 'api', 'sandbox', ...WORKERS].sort(),
     );
   });
 
