@@ -1,0 +1,51 @@
+import { createDiskStoreRoutes } from './adapters/object-store/disk/disk-store-routes';
+import { createApiKeys } from './adapters/postgres/api-keys';
+import { createPrisma } from './adapters/postgres/prisma-client';
+import { createReadModel } from './adapters/postgres/read-model';
+import { createApiServer } from './resolvers/server';
+import { ConfigError, readConfig } from './runtime/config';
+import { createContainer } from './runtime/container';
+import { armFrom, onStopSignal } from './runtime/run-worker';
+
+/** A revoked key keeps its open sockets for at most this long; the promise to partners is 5 s. */
+const REVOCATION_CHECK_MS = 2_000;
+
+const main = async (): Promise<void> => {
+  const config = readConfig();
+  armFrom(config.crashPoint, config.production);
+  const container = createContainer(config, 'api');
+  const { context, log, objects } = container;
+  const prisma = createPrisma({
+    connectionString: container.secrets.databaseUrl,
+    max: config.poolMax,
+  });
+  const server = await createApiServer({
+    context,
+    slots: container.slots,
+    moderation: container.moderation,
+    objects,
+    pubSub: container.pubSub,
+    reads: createReadModel(prisma),
+    apiKeys: createApiKeys({ prisma, ids: context.ids }),
+    objectRoutes: createDiskStoreRoutes(objects),
+    log,
+    publicUrl: config.publicUrl,
+    production: config.production,
+    revocationCheckMs: REVOCATION_CHECK_MS,
+  });
+  const port = await server.listen(config.http.port, config.http.host);
+  onStopSignal(config.drainMs * 2, async () => {
+    await server.close(config.drainMs);
+    await prisma.$disconnect();
+    await container.close();
+  });
+  log.info('api is running', { port, pid: process.pid });
+  process.send?.({ ready: true });
+};
+
+main().catch((error: unknown) => {
+  const text =
+    error instanceof ConfigError ? error.message : String((error as Error).stack ?? error);
+  process.stderr.write(`api: ${text}\n`);
+  process.exit(1);
+});
