@@ -10,7 +10,6 @@ import {
   CURRENT_ATTEMPT_BESIDE,
   mayStandBeside,
 } from '../../../../src/domain/generation/attempt-pairs';
-import { isSubmissionEvent } from '../../../../src/domain/generation/decide-submission';
 import { decide } from '../../../../src/domain/generation/decide';
 import type {
   AttemptFacts,
@@ -25,7 +24,7 @@ import {
 } from '../../../../src/domain/generation/statuses';
 import { TASK_STATUS_PAIRS, TASK_TRANSITIONS } from '../../../../src/domain/generation/transitions';
 import { JOB_STATUSES } from '../../../../src/domain/provider/vocabulary';
-import { eventOf, SENT_EVENTS } from '../support/happenings';
+import { eventOf, SENT_EVENTS, speaksOfAttempt } from '../support/happenings';
 
 const BOTH = [true, false] as const;
 
@@ -175,8 +174,6 @@ describe('the law of a generation', () => {
   });
 
   it('moves a task by news of an older attempt only to record a duplicate', () => {
-    const speaksOfAttempt = (event: TaskEvent): boolean =>
-      event.type === 'job_observed' || isSubmissionEvent(event);
     expect(
       offenders(
         (judged) =>

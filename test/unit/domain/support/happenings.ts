@@ -1,3 +1,4 @@
+import { isSubmissionEvent } from '../../../../src/domain/generation/decide-submission';
 import type { TaskEvent } from '../../../../src/domain/generation/decision';
 import type { TaskStatus } from '../../../../src/domain/generation/statuses';
 import { TASK_EVENTS } from '../../../../src/domain/generation/transitions';
@@ -85,6 +86,10 @@ export const eventOf = (type: TaskEvent['type'], luck: number): TaskEvent => {
   return judged ? { type, mayRetry } : { type: type as PlainEvent };
 };
 
+/** Every other event is judged beside the current attempt: so the facts are defined. */
+export const speaksOfAttempt = (event: TaskEvent): boolean =>
+  event.type === 'job_observed' || isSubmissionEvent(event);
+
 /** Applies an event with what its transaction brings along: the hold, the attempt, the binding of a job. */
 export const perform = (
   world: SimulatedWorld,
@@ -94,7 +99,7 @@ export const perform = (
   if (event.type === 'dispatch_claimed') return world.claimDispatch();
   const reserves = event.type === 'validation_passed' || event.type === 'review_approved';
   if (reserves && world.task.status === 'VALIDATING') world.openHold();
-  const applied = world.apply(event, attempt);
+  const applied = world.apply(event, speaksOfAttempt(event) ? attempt : world.current);
   const binds =
     event.type === 'job_observed' ||
     event.type === 'provider_accepted' ||
