@@ -98,10 +98,12 @@ describe('disk object store', () => {
       for (const name of url.searchParams.keys()) {
         const altered = new URL(url);
         altered.searchParams.set(name, `${url.searchParams.get(name)}1`);
-        const method = url === get ? 'GET' : 'PUT';
-        const body = method === 'PUT' ? { body: '1234' } : {};
-        const refused = await fetch(altered, { method, ...body });
-        expect([name, refused.status]).toEqual([name, 403]);
+        const upload = { method: 'PUT', body: '1234', headers: { 'content-type': 'video/mp4' } };
+        const refused = await fetch(altered, url === get ? {} : upload);
+        const { message } = (await refused.json()) as { message: string };
+        expect([name, refused.status, message]).toEqual([
+          ...[name, 403, 'the URL was not signed by this store, or was altered'],
+        ]);
       }
     }
     const token = await store.presignGetPrefix('a/', life());
