@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util';
+
+export const CONTENDERS = ['product', 'floor', 'graphile'] as const;
+export type Contender = (typeof CONTENDERS)[number];
+
+export interface FlowOptions {
+  /** Tasks of the burst, all handed over at once. */
+  readonly tasks: number;
+  /** Length of each open loop. */
+  readonly openSeconds: number;
+  /** Arrivals per second of each open loop. */
+  readonly rates: readonly number[];
+  /** How often everything is repeated, interleaved; the table shows medians. */
+  readonly rounds: number;
+  /** `each`: every worker a process of its own, as `npm start` has it. `one`: all loops in one process. */
+  readonly processes: 'each' | 'one';
+  readonly contenders: readonly Contender[];
+  readonly idleSeconds: number;
+}
+
+export const readFlowOptions = (args: readonly string[], usage: string): FlowOptions => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      short: { type: 'boolean', default: false },
+      tasks: { type: 'string' },
+      'open-seconds': { type: 'string' },
+      'idle-seconds': { type: 'string' },
+      rates: { type: 'string', default: '3,20' },
+      rounds: { type: 'string' },
+      processes: { type: 'string', default: 'each' },
+      only: { type: 'string', default: CONTENDERS.join(',') },
+    },
+  });
+  const number = (text: string | undefined, fallback: number, least: number): number => {
+    const value = text === undefined ? fallback : Number(text);
+    if (!Number.isInteger(value) || value < least)
+      throw new Error(`Not a number: ${String(text)}\nUsage: ${usage}`);
+    return value;
+  };
+  const { short, processes } = values;
+  if (processes !== 'each' && processes !== 'one') throw new Error(`Usage: ${usage}`);
+  const wanted = values.only.split(',');
+  return {
+    tasks: number(values.tasks, short ? 200 : 2_000, 1),
+    openSeconds: number(values['open-seconds'], short ? 5 : 60, 0),
+    rates: values.rates.split(',').map((rate) => number(rate, 0, 1)),
+    rounds: number(values.rounds, short ? 1 : 3, 1),
+    processes,
+    contenders: CONTENDERS.filter((each) => wanted.includes(each)),
+    idleSeconds: number(values['idle-seconds'], 10, 0),
+  };
+};

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+
+import type { JobObservation } from '../../src/domain/provider/vocabulary';
+import type { FlowContext } from '../../src/flow/flow-context';
+import { recordObservation } from '../../src/flow/observe/record-observation';
+import type { Container } from '../../src/runtime/container';
+import type { MediaFacts, MediaToolkit } from '../../src/ports/media-toolkit';
+import type { ObjectStore } from '../../src/ports/object-store';
+import type { OutputSource } from '../../src/ports/output-source';
+import type { ProviderGateway } from '../../src/ports/provider-gateway';
+import type { Scratch } from '../../src/ports/scratch';
+
+/**
+ * Everything that is not ours answers at once: provider, network, disk and ffmpeg. The stages run with all their transitions and
+ * writes; what is left to measure is the product's own path through Postgres.
+ */
+export const withInstantParts = (container: Container): Container => {
+  const gateway = createInstantGateway(container.context);
+  const gatewayOf = (): ProviderGateway => gateway;
+  return {
+    ...container,
+    objects: Object.assign(
+      Object.create(container.objects) as Container['objects'],
+      instantObjects,
+    ),
+    provider: { ...container.provider, gatewayOf, objects: instantObjects },
+    gatewayOrNull: gatewayOf,
+    source: instantSource,
+    media: () =>
+      Promise.resolve({ toolkit: instantToolkit, scratch: instantScratch, limits: NO_LIMITS }),
+  };
+};
+
+const CLIP = Buffer.from('a clip of no length');
+const CLIP_SHA256 = createHash('sha256').update(CLIP).digest('hex');
+
+/** Accepts at once and calls back at once: the success is on its way before the answer has been committed. */
+const createInstantGateway = (context: FlowContext): ProviderGateway => ({
+  submit: (account, request) => {
+    const jobId = `job-${request.attemptId}`;
+    const sighting = {
+      providerId: 'sandbox',
+      accountId: account.id,
+      source: 'callback' as const,
+      sourceEventId: `event-${request.attemptId}`,
+      requestKey: request.requestKey,
+      observation: successOf(jobId, context.clock.now()),
+    };
+    setImmediate(() => {
+      recordObservation(context, sighting).catch((error: unknown) => {
+        context.log.error('a callback was lost', { error: String(error) });
+      });
+    });
+    return Promise.resolve({ kind: 'ACCEPTED', jobId, digest: '202' });
+  },
+  query: (_, jobId) =>
+    Promise.resolve({
+      kind: 'FOUND',
+      observation: successOf(jobId, context.clock.now()),
+      raw: null,
+    }),
+  cancel: () => Promise.resolve({ kind: 'ALREADY_FINISHED' }),
+  reconcile: () => Promise.resolve({ kind: 'UNDECIDABLE', reason: 'nothing is lost here' }),
+  verifyCallback: () => ({ ok: false, reason: 'BAD_SIGNATURE' }),
+});
+
+const successOf = (jobId: string, now: Date): JobObservation => ({
+  jobId,
+  status: 'SUCCEEDED',
+  rawStatus: 'succeeded',
+  progress: 100,
+  providerUpdatedAt: now,
+  failure: null,
+  outputs: [{ index: 0, url: 'https://outputs.invalid/clip.mp4', expiresAt: null }],
+  charge: { amount: '0.04', currency: 'USD' },
+  echoedRequestKey: null,
+});
+
+const instantSource: OutputSource = {
+  open: () =>
+    Promise.resolve({
+      kind: 'OK',
+      status: 200,
+      sizeBytes: CLIP.length,
+      etag: null,
+      rangeStart: 0,
+      body: Readable.from([CLIP], { objectMode: false }),
+    }),
+};
+
+const headOf = (key: string) => ({
+  key,
+  sizeBytes: CLIP.length,
+  sha256: CLIP_SHA256,
+  contentType: 'video/mp4',
+  modifiedAt: new Date(0),
+});
+
+/** Takes everything, keeps nothing; what is asked back is always the clip. */
+const instantObjects: ObjectStore = {
+  putStream: async (_, body) => {
+    for await (const chunk of body) void chunk;
+    return { sizeBytes: CLIP.length, sha256: CLIP_SHA256, outcome: 'created' };
+  },
+  getStream: (key) =>
+    Promise.resolve({ head: headOf(key), body: Readable.from([CLIP], { objectMode: false }) }),
+  head: () => Promise.resolve(null),
+  copy: () => Promise.resolve({ sizeBytes: CLIP.length, sha256: CLIP_SHA256, outcome: 'created' }),
+  delete: () => Promise.resolve(),
+  list: async function* () {
+    yield* [];
+  },
+  presignPut: (key, { expiresAt }) =>
+    Promise.resolve({
+      url: `https://objects.invalid/${key}`,
+      method: 'PUT',
+      headers: {},
+      expiresAt,
+    }),
+  presignGet: (key) => Promise.resolve(`https://objects.invalid/${key}`),
+  presignGetPrefix: (prefix) => Promise.resolve(`https://objects.invalid/${prefix}`),
+};
+
+const instantScratch: Scratch = {
+  use: (work) =>
+    work({
+      path: 'nowhere',
+      save: async (name, body) => {
+        for await (const chunk of body) void chunk;
+        return name;
+      },
+      read: () => Readable.from([CLIP], { objectMode: false }),
+    }),
+};
+
+const FACTS: MediaFacts = {
+  mime: 'video/mp4',
+  kind: 'video',
+  width: 854,
+  height: 480,
+  rotation: 0,
+  durationMs: 2_000,
+  frameRate: { numerator: 24, denominator: 1 },
+  videoCodec: 'h264',
+  audioCodec: 'aac',
+  pixelFormat: 'yuv420p',
+  colorTransfer: 'bt709',
+};
+
+/** The proxy decides over the generation; the others are made of nothing here. */
+const instantToolkit: MediaToolkit = {
+  probe: () => Promise.resolve({ ok: true, facts: FACTS }),
+  derive: (kind) =>
+    Promise.resolve(
+      kind !== 'PROXY'
+        ? null
+        : {
+            kind,
+            entry: 'proxy.mp4',
+            files: [
+              {
+                name: 'proxy.mp4',
+                path: 'proxy.mp4',
+                contentType: 'video/mp4',
+                sizeBytes: CLIP.length,
+                sha256: CLIP_SHA256,
+              },
+            ],
+            facts: { width: 854, height: 480, durationMs: 2_000, frameRate: FACTS.frameRate },
+          },
+    ),
+};
+
+const NO_LIMITS = {
+  sizeBytesMax: 1_000_000,
+  widthMax: 10_000,
+  heightMax: 10_000,
+  pixelsMax: 100_000_000,
+  durationMsMax: 600_000,
+  frameRateMax: 120,
+};

@@ -1,0 +1,100 @@
+import { createGeneration } from '../../src/flow/create/create-generation';
+import { topics } from '../../src/flow/notify/announce-change';
+import { WORKERS, type WorkerName } from '../../src/domain/stages';
+import { readConfig } from '../../src/runtime/config';
+import { createContainer, type Container } from '../../src/runtime/container';
+import type { Running } from '../../src/runtime/run-worker';
+import { startAssetValidatorLoops } from '../../src/workers/asset-validator/loops';
+import { startBillingLoops } from '../../src/workers/billing/loops';
+import { startCallbackLoops } from '../../src/workers/callback/loops';
+import { startMediaLoops } from '../../src/workers/media/loops';
+import { startNotificationLoops } from '../../src/workers/notification/loops';
+import { startOutboxRelayLoops } from '../../src/workers/outbox-relay/loops';
+import { startOutputFetchLoops } from '../../src/workers/output-fetch/loops';
+import { startPollerLoops } from '../../src/workers/poller/loops';
+import { startProviderLoops } from '../../src/workers/provider/loops';
+import { startReconcilerLoops } from '../../src/workers/reconciler/loops';
+import { startReducerLoops } from '../../src/workers/reducer/loops';
+import { startSchedulerLoops } from '../../src/workers/scheduler/loops';
+import { createEndings, driveLoad } from './drive-load';
+import { withInstantParts } from './instant-parts';
+import { serveContender, type ContenderProcess } from './serve-contender';
+
+const LOOPS: Readonly<Record<WorkerName, (container: Container) => Promise<Running[]>>> = {
+  'asset-validator': startAssetValidatorLoops,
+  'outbox-relay': startOutboxRelayLoops,
+  scheduler: startSchedulerLoops,
+  provider: startProviderLoops,
+  callback: startCallbackLoops,
+  poller: startPollerLoops,
+  reducer: startReducerLoops,
+  'output-fetch': startOutputFetchLoops,
+  media: startMediaLoops,
+  notification: startNotificationLoops,
+  billing: startBillingLoops,
+  reconciler: startReconcilerLoops,
+};
+
+const CREATES_AT_ONCE = 16;
+const REQUEST = {
+  model: 'sandbox-video-1',
+  prompt: 'a lighthouse in the rain, seen from a small boat',
+  resolution: '480p',
+  durationMs: 2_000,
+};
+
+/** The API's part: the create use case, and one subscriber that hears of every change of the tenant. */
+const startApi = async (container: Container, tenantId: string): Promise<ContenderProcess> => {
+  const endings = createEndings();
+  const unsubscribe = await container.pubSub.subscribe(
+    topics.tenant(tenantId),
+    ({ taskId, terminal }) => {
+      if (terminal === true) endings.ended(String(taskId));
+    },
+    () => undefined,
+  );
+  const { context, moderation } = container;
+  const create = async (): Promise<string> => {
+    const idempotencyKey = context.ids.next(context.clock.now());
+    const outcome = await createGeneration(context, moderation, {
+      tenantId,
+      projectId: null,
+      apiKeyId: null,
+      idempotencyKey,
+      request: REQUEST,
+      quoteId: null,
+      maxMicros: null,
+      traceId: idempotencyKey,
+    });
+    if (outcome.kind !== 'CREATED') throw new Error(`Create answered ${JSON.stringify(outcome)}`);
+    return outcome.task.id;
+  };
+  return {
+    run: (load) => driveLoad(load, CREATES_AT_ONCE, create, endings),
+    stop: async () => {
+      await unsubscribe();
+      await container.close();
+    },
+  };
+};
+
+const startWorkers = async (
+  container: Container,
+  names: readonly WorkerName[],
+): Promise<ContenderProcess> => {
+  const running = (await Promise.all(names.map((name) => LOOPS[name](container)))).flat();
+  return {
+    stop: async () => {
+      await Promise.all(running.map((each) => each.stop()));
+      await container.close();
+    },
+  };
+};
+
+/** Arguments after the setup: `api` and the tenant, or the workers whose loops run in this process. */
+serveContender(() => {
+  const [role, ...rest] = process.argv.slice(3);
+  const names = WORKERS.filter((name) => role === 'all' || name === role);
+  const container = withInstantParts(createContainer(readConfig(), role ?? 'bench'));
+  return role === 'api' ? startApi(container, rest[0] ?? '') : startWorkers(container, names);
+});

@@ -1,0 +1,21 @@
+import { runFlowBench } from './flow/run-flow-bench';
+import { readFlowOptions } from './flow/flow-options';
+
+const USAGE =
+  'npm run bench -- flow [--short] [--tasks N] [--open-seconds S] [--rounds R] [--processes each|one] [--only product,floor,graphile]';
+
+const main = async (): Promise<void> => {
+  const [name, ...rest] = process.argv.slice(2);
+  if (name !== 'flow') throw new Error(`Usage: ${USAGE}`);
+  await runFlowBench(readFlowOptions(rest, USAGE));
+};
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(
+      `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+    process.exit(1);
+  },
+);
