@@ -1,0 +1,71 @@
+import { ledgerKeys } from '../../domain/billing/outcomes';
+import { refuse, type Refusal } from '../../domain/generation/refusals';
+import type { Balance } from '../../ports/stores/money-store';
+import type { FlowContext } from '../flow-context';
+
+export type GrantRefusal =
+  'TENANT_NOT_FOUND' | 'AMOUNT_INVALID' | 'REASON_REQUIRED' | 'REFERENCE_CONFLICT';
+
+/** Adds credits to an account, once for each reference, with a trace of who and why. A repeat changes nothing. */
+export const grantCredits = async (
+  context: FlowContext,
+  input: {
+    readonly tenantId: string;
+    readonly amountMicros: bigint;
+    readonly reference: string;
+    readonly reason: string;
+    readonly actor: string;
+  },
+): Promise<
+  | { readonly kind: 'GRANTED'; readonly repeated: boolean; readonly balance: Balance }
+  | Refusal<GrantRefusal>
+> => {
+  if (input.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
+  if (input.amountMicros <= 0n) return refuse('AMOUNT_INVALID', 'Grant more than 0.', 'amount');
+  return context.uow.transact(async (tx) => {
+    if ((await tx.catalog.readTenant(input.tenantId)) === null) {
+      return refuse('TENANT_NOT_FOUND', 'There is no such account.', 'tenantId');
+    }
+    const now = context.clock.now();
+    const outcome = await tx.money.grant({
+      tenantId: input.tenantId,
+      amountMicros: input.amountMicros,
+      businessKey: ledgerKeys.grant(`${input.tenantId}:${input.reference}`),
+      reason: input.reason,
+      actor: input.actor,
+      entryId: context.ids.next(now),
+      now,
+    });
+    if (outcome !== 'CREATED' && outcome !== 'REPLAY') {
+      return refuse(
+        'REFERENCE_CONFLICT',
+        'This reference stands for another amount; use a new one.',
+        'reference',
+      );
+    }
+    if (outcome === 'CREATED') await recordGrant(context, tx, input, now);
+    const balance = await tx.money.readBalance(input.tenantId);
+    if (balance === null) throw new Error('The account just credited cannot be read');
+    return { kind: 'GRANTED', repeated: outcome === 'REPLAY', balance };
+  });
+};
+
+const recordGrant = async (
+  context: FlowContext,
+  tx: Parameters<Parameters<FlowContext['uow']['transact']>[0]>[0],
+  input: Parameters<typeof grantCredits>[1],
+  now: Date,
+): Promise<void> => {
+  await tx.audit.record({
+    id: context.ids.next(now),
+    tenantId: input.tenantId,
+    actor: input.actor,
+    action: 'credits.grant',
+    subjectKind: 'TENANT',
+    subjectId: input.tenantId,
+    reason: input.reason,
+    before: null,
+    after: { amountMicros: input.amountMicros.toString(), reference: input.reference },
+    now,
+  });
+};

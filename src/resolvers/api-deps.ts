@@ -1,0 +1,32 @@
+import type { Router } from 'express';
+
+import type { FlowContext } from '../flow/flow-context';
+import type { ApiKeys } from '../ports/api-keys';
+import type { Log } from '../ports/log';
+import type { Moderation } from '../ports/moderation';
+import type { ObjectStore } from '../ports/object-store';
+import type { PubSub } from '../ports/pub-sub';
+import type { ReadModel } from '../ports/read-model';
+import type { Slots } from '../ports/slots';
+
+/** What the API stands on; wired by the container. */
+export interface ApiDeps {
+  readonly context: FlowContext;
+  readonly slots: Slots;
+  readonly moderation: Moderation;
+  readonly objects: ObjectStore;
+  readonly pubSub: PubSub;
+  readonly reads: ReadModel;
+  readonly apiKeys: ApiKeys;
+  /** Serves the signed URLs of the disk store at `/objects`; null where objects are served elsewhere. */
+  readonly objectRoutes: Router | null;
+  readonly log: Log;
+  /** Where browsers reach this server, without a path. */
+  readonly publicUrl: string;
+  /** Hides suggestions of near names in errors. */
+  readonly production: boolean;
+  /** How often open sockets are asked whether their key still lives; at most 5,000. */
+  readonly revocationCheckMs: number;
+  /** How often the rows behind open subscriptions are read without being rung for. */
+  readonly liveReadMs?: number;
+}

@@ -1,0 +1,143 @@
+import type { CancelOutcomeWord, CancelReason, TaskStatus } from '../domain/generation/statuses';
+import { enumType } from './enum-type';
+
+export const GenerationStatusEnum = enumType<TaskStatus>(
+  'GenerationStatus',
+  'Where a generation stands. SUCCEEDED, CANCELED, FAILED_FINAL and EXPIRED are final.',
+  {
+    CREATED: 'Accepted.',
+    VALIDATING: 'Its prompt waits for a person.',
+    QUOTA_RESERVED: 'Its price is reserved.',
+    QUEUED: 'Waits for a free place.',
+    DISPATCHING: 'Is being sent to a provider.',
+    SUBMIT_UNKNOWN: 'The provider’s answer was lost; the provider is being asked what it has.',
+    SUBMITTED: 'The provider has it.',
+    RUNNING: 'The provider works on it.',
+    RETRY_WAIT: 'Waits before another try.',
+    CANCEL_REQUESTED: 'The provider was asked to stop and has not confirmed yet.',
+    OUTPUT_FETCHING: 'The output is being fetched from the provider.',
+    POST_PROCESSING: 'The output is being made playable.',
+    SUCCEEDED: 'Done: there is something to play.',
+    CANCELED: 'Stopped.',
+    FAILED_FINAL: 'Failed; `failure` says why and what it cost.',
+    EXPIRED: 'Ran out of time.',
+  },
+);
+
+export const CancelReasonEnum = enumType<CancelReason>('CancelReason', 'Why it shall stop.', {
+  USER: 'The tenant asked.',
+  DEADLINE: 'Its time was over.',
+  OPERATOR: 'The operator asked.',
+});
+
+export const CancelOutcomeEnum = enumType<CancelOutcomeWord>(
+  'CancelOutcome',
+  'What became of a cancel.',
+  {
+    BEFORE_SUBMIT: 'Nothing had been sent; nothing is charged.',
+    CONFIRMED: 'The provider stopped; its own rule says what it charges.',
+    MOOT: 'The job had ended by itself.',
+    TOO_LATE: 'The output was made already and is delivered and charged.',
+  },
+);
+
+/** What happens next, in one sentence for people. */
+export const NEXT_STEPS: Readonly<Record<TaskStatus, string>> = {
+  CREATED: 'The request is checked.',
+  VALIDATING: 'A person looks at the prompt.',
+  QUOTA_RESERVED: 'It joins the queue.',
+  QUEUED: 'It is sent to a provider as soon as a place is free.',
+  DISPATCHING: 'The provider answers.',
+  SUBMIT_UNKNOWN: 'The provider is asked whether it has the job; it is never sent twice.',
+  SUBMITTED: 'The provider begins.',
+  RUNNING: 'The provider finishes.',
+  RETRY_WAIT: 'It is tried again after a pause.',
+  CANCEL_REQUESTED: 'The provider confirms the stop, or finishes first.',
+  OUTPUT_FETCHING: 'The output arrives and is checked.',
+  POST_PROCESSING: 'A playable version is made.',
+  SUCCEEDED: 'Nothing: it can be played.',
+  CANCELED: 'Nothing: it has ended.',
+  FAILED_FINAL: 'Nothing: it has ended.',
+  EXPIRED: 'Nothing: it has ended.',
+};
+
+export const NextActionEnum = enumType('NextAction', 'What a person can do after a failure.', {
+  RETRY: 'Create it again with a new idempotency key.',
+  RETRY_LATER: 'Create it again after a while.',
+  CHANGE_PROMPT: 'Change the prompt or the reference image.',
+  CHANGE_MODEL: 'Choose another model.',
+  CHANGE_PARAMETERS: 'Change the parameters.',
+  CONTACT_SUPPORT: 'Tell support the id of the generation.',
+});
+export type NextAction = keyof typeof NextActionEnum;
+
+interface FailureText {
+  readonly message: string;
+  readonly nextActions: readonly NextAction[];
+}
+
+const FAILURES: Readonly<Record<string, FailureText>> = {
+  PROVIDER_REJECTED_INPUT: {
+    message: 'The provider did not take this request.',
+    nextActions: ['CHANGE_PARAMETERS', 'CHANGE_PROMPT'],
+  },
+  MODERATION_REJECTED: {
+    message: 'The content rules do not allow it.',
+    nextActions: ['CHANGE_PROMPT'],
+  },
+  OUTPUT_REJECTED: {
+    message: 'The content rules do not allow what was made.',
+    nextActions: ['CHANGE_PROMPT'],
+  },
+  PROVIDER_UNAVAILABLE: {
+    message: 'The provider could not be reached.',
+    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
+  },
+  PROVIDER_BUSY: {
+    message: 'The provider had no capacity.',
+    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
+  },
+  PROVIDER_FAILED: {
+    message: 'The provider failed while it worked on it.',
+    nextActions: ['RETRY', 'CHANGE_MODEL'],
+  },
+  PROVIDER_NO_OUTPUT: {
+    message: 'The provider finished without an output.',
+    nextActions: ['RETRY', 'CHANGE_PROMPT'],
+  },
+  NO_CAPABLE_MODEL: {
+    message: 'No model can serve this request any more.',
+    nextActions: ['CHANGE_MODEL'],
+  },
+  INPUT_WITHDRAWN: {
+    message: 'A reference asset was deleted before it could be used.',
+    nextActions: ['CHANGE_PARAMETERS'],
+  },
+  SUBMIT_BUDGET_EXHAUSTED: {
+    message: 'Every try to reach a provider failed.',
+    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
+  },
+  SUBMIT_UNDECIDABLE: {
+    message: 'It could not be found out whether the provider has the job.',
+    nextActions: ['RETRY', 'CONTACT_SUPPORT'],
+  },
+  OUTPUT_CORRUPT: {
+    message: 'The output could not be read.',
+    nextActions: ['RETRY', 'CHANGE_MODEL'],
+  },
+  MEDIA_PROCESSING_FAILED: {
+    message: 'The output could not be made playable.',
+    nextActions: ['RETRY', 'CONTACT_SUPPORT'],
+  },
+  DEADLINE_PASSED: {
+    message: 'It did not end in time.',
+    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
+  },
+};
+
+const OTHER_FAILURE: FailureText = {
+  message: 'It could not be finished.',
+  nextActions: ['RETRY', 'CONTACT_SUPPORT'],
+};
+
+export const failureTextOf = (code: string): FailureText => FAILURES[code] ?? OTHER_FAILURE;

@@ -1,0 +1,144 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import type { ApolloServer } from '@apollo/server';
+import { expressMiddleware } from '@as-integrations/express5';
+import express, { type Express, type Request } from 'express';
+import helmet from 'helmet';
+
+import type { Principal } from '../ports/api-keys';
+import { createApiContext, unauthenticated, type ApiContext } from './api-context';
+import type { ApiDeps } from './api-deps';
+import { createApollo } from './apollo-server';
+import { isUnavailable, unavailable } from './errors';
+import { createBodyParser, createErrorAnswer } from './http/json-body';
+import { readBearer, readIdempotencyKey } from './http/read-credentials';
+import { createRequestScope, currentRequestId } from './http/request-scope';
+import { createLiveFeeds, type LiveFeeds } from './live/live-feeds';
+import { createPlaygroundRoutes } from './playground/playground-routes';
+import { buildApiSchema } from './schema';
+import { GRAPHQL_PATH, openGraphqlSocket } from './socket/graphql-socket';
+
+const LOOK_MS = 3_000;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+export interface ApiServer {
+  readonly httpServer: Server;
+  /** What is followed for subscribers now. */
+  readonly feeds: Pick<LiveFeeds, 'counts'>;
+  /** Answers the port, also where 0 let the system choose. */
+  listen(port: number, host: string): Promise<number>;
+  /** Takes nothing new, tells subscribers to go elsewhere, and lets what runs finish for at most `drainMs`. */
+  close(drainMs: number): Promise<void>;
+}
+
+/** The public API over HTTP and WebSocket. Nothing listens before `listen`. */
+export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
+  const schema = await buildApiSchema();
+  const feeds = createLiveFeeds({
+    reads: deps.reads,
+    pubSub: deps.pubSub,
+    log: deps.log,
+    lookMs: deps.liveReadMs ?? LOOK_MS,
+  });
+  const apollo = createApollo(schema, deps);
+  await apollo.start();
+  const state = { isDraining: false };
+  const httpServer = createServer(createApp(deps, apollo, feeds, state));
+  const socket = openGraphqlSocket(httpServer, schema, deps, feeds);
+  return {
+    httpServer,
+    feeds,
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        httpServer.once('error', reject);
+        httpServer.listen(port, host, () => {
+          httpServer.off('error', reject);
+          resolve((httpServer.address() as AddressInfo).port);
+        });
+      }),
+    close: async (drainMs) => {
+      state.isDraining = true;
+      await socket.close();
+      feeds.close();
+      await closeHttp(httpServer, drainMs);
+      await apollo.stop();
+    },
+  };
+};
+
+const closeHttp = async (httpServer: Server, drainMs: number): Promise<void> => {
+  if (!httpServer.listening) return;
+  const cut = setTimeout(() => httpServer.closeAllConnections(), drainMs);
+  await new Promise<void>((resolve, reject) => {
+    httpServer.close((error) => (error === undefined ? resolve() : reject(error)));
+    httpServer.closeIdleConnections();
+  });
+  clearTimeout(cut);
+};
+
+const createApp = (
+  deps: ApiDeps,
+  apollo: ApolloServer<ApiContext>,
+  feeds: LiveFeeds,
+  state: { readonly isDraining: boolean },
+): Express => {
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(createRequestScope(deps.context.ids, deps.context.clock));
+  app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
+  app.get('/healthz', (_request, response) => {
+    response.json({ status: 'ok' });
+  });
+  app.get('/readyz', async (_request, response) => {
+    const isReady = !state.isDraining && (await canRead(deps));
+    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not ready' });
+  });
+  if (deps.objectRoutes !== null) app.use('/objects', deps.objectRoutes);
+  app.use(createPlaygroundRoutes());
+  app.use(
+    GRAPHQL_PATH,
+    createBodyParser(),
+    expressMiddleware(apollo, { context: ({ req }) => authenticate(deps, feeds, req) }),
+  );
+  app.use((_request, response) => {
+    response.status(404).json({ errors: [{ message: 'There is nothing here.' }] });
+  });
+  app.use(createErrorAnswer(deps.log));
+  return app;
+};
+
+const canRead = async ({ context }: ApiDeps): Promise<boolean> => {
+  try {
+    await context.uow.stores.catalog.readTenant(NOBODY);
+    return true;
+  } catch (error) {
+    context.log.warn('not ready', { error: String(error) });
+    return false;
+  }
+};
+
+/** Without a key the schema can be read and nothing else; a wrong key is an error even then. */
+const authenticate = async (
+  deps: ApiDeps,
+  feeds: LiveFeeds,
+  request: Request,
+): Promise<ApiContext> => {
+  const token = readBearer(request.headers.authorization);
+  return createApiContext(deps, feeds, {
+    requestId: currentRequestId() ?? '',
+    principal: token === null ? null : await principalOf(deps, token),
+    idempotencyKeyHeader: readIdempotencyKey(request.headers['idempotency-key']),
+  });
+};
+
+const principalOf = async (deps: ApiDeps, token: string): Promise<Principal> => {
+  let principal: Principal | null;
+  try {
+    principal = await deps.apiKeys.authenticate(token, deps.context.clock.now());
+  } catch (error) {
+    throw isUnavailable(error) ? unavailable() : error;
+  }
+  if (principal === null) throw unauthenticated();
+  return principal;
+};
