@@ -1,4 +1,7 @@
-import { buildConnector, Client, type Dispatcher } from 'undici';
+import { request as requestOver, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+import { buildConnector } from 'undici';
 import type { Target } from './judge-target';
 
 export type Connector = buildConnector.connector;
@@ -16,8 +19,14 @@ export interface HopRequest {
   readonly signal: AbortSignal;
 }
 
+export interface HopAnswer {
+  readonly statusCode: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: IncomingMessage;
+}
+
 export interface Hop {
-  readonly answer: Dispatcher.ResponseData;
+  readonly answer: HopAnswer;
   /** Ends the connection, whatever is still under way on it. */
   readonly close: () => void;
 }
@@ -25,6 +34,9 @@ export interface Hop {
 /**
  * Sends one request over a connection of its own to the judged address; the name serves only for
  * the Host header and the certificate. No lookup happens here and no redirect is followed.
+ *
+ * The request goes over Node's own client: undici 7 ends the process when a server closes the
+ * connection behind a body that is not read as fast as it comes (nodejs/undici#5360).
  */
 export async function openHop(
   target: Target,
@@ -32,32 +44,71 @@ export async function openHop(
   limits: HopLimits,
   connect: Connector = buildConnector({ timeout: limits.connectTimeoutMs, allowH2: false }),
 ): Promise<Hop> {
-  const client = new Client(target.url.origin, {
-    pipelining: 0,
-    headersTimeout: limits.idleTimeoutMs,
-    bodyTimeout: limits.idleTimeoutMs,
-    connect: (options, callback) => {
-      const servername = options.servername ?? serverNameOf(target.url);
-      connect({ ...options, hostname: target.address, servername }, callback);
-    },
-  });
-  // The promise of destroy() tells only that the socket is closed; nobody waits for that.
-  const close = (): void => void client.destroy();
+  request.signal.throwIfAborted();
+  const socket = await dial(target, request.signal, connect);
+  const close = (): void => void socket.destroy();
+  socket.setTimeout(limits.idleTimeoutMs, () => socket.destroy(new HopIdleError('nothing came')));
   try {
-    const answer = await client.request({
-      path: `${target.url.pathname}${target.url.search}`,
-      method: request.method,
-      headers: request.headers,
-      signal: request.signal,
-      ...(request.body === undefined ? {} : { body: request.body }),
-    });
-    // Without a listener, a cut before the first read would end the process. Reading reports it.
-    answer.body.on('error', () => undefined);
-    return { answer, close };
+    return { answer: await exchange(socket, target, request), close };
   } catch (error) {
     close();
     throw error;
   }
+}
+
+/** No byte came, and none could be sent, for too long. */
+export class HopIdleError extends Error {
+  readonly code = 'HOP_IDLE';
+}
+
+async function dial(target: Target, signal: AbortSignal, connect: Connector): Promise<Socket> {
+  const { url } = target;
+  return new Promise((resolve, reject) => {
+    let abandoned = false;
+    const stop = (): void => {
+      abandoned = true;
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    connect(
+      {
+        hostname: target.address,
+        host: url.host,
+        protocol: url.protocol,
+        port: url.port,
+        servername: serverNameOf(url),
+      },
+      (error, socket) => {
+        signal.removeEventListener('abort', stop);
+        if (error !== null) reject(error);
+        // The connector cannot be stopped; what it brings too late is closed.
+        else if (abandoned) socket.destroy();
+        else resolve(socket);
+      },
+    );
+  });
+}
+
+async function exchange(socket: Socket, target: Target, request: HopRequest): Promise<HopAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = requestOver({
+      createConnection: () => socket,
+      method: request.method,
+      path: `${target.url.pathname}${target.url.search}`,
+      headers: { host: target.url.host, ...request.headers },
+      signal: request.signal,
+    });
+    sent.once('error', reject);
+    sent.once('close', () => reject(new Error('the connection was closed before an answer')));
+    sent.once('response', (body) => {
+      // Without a listener, a cut before the first read would end the process. Reading reports it.
+      body.on('error', () => undefined);
+      // After the head an error is the body's to tell.
+      sent.on('error', () => undefined);
+      resolve({ statusCode: body.statusCode ?? 0, headers: body.headers, body });
+    });
+    sent.end(request.body);
+  });
 }
 
 /** TLS names hosts, never addresses; an empty name sends none. */
