@@ -1,3 +1,4 @@
+import type { Attempt } from '../../domain/attempt/attempt';
 import type { CancelReason } from '../../domain/generation/statuses';
 import { isTerminal } from '../../domain/generation/statuses';
 import type { Task } from '../../domain/generation/task';
@@ -16,6 +17,8 @@ export type CancelOutcome =
     }
   | { readonly kind: 'ALREADY_FINISHED'; readonly task: Task }
   | { readonly kind: 'NOT_FOUND' };
+
+const isInDoubt = ({ status }: Attempt): boolean => status === 'UNKNOWN' || status === 'ABANDONED';
 
 /**
  * Asks a generation to stop. An intent until the provider confirms: what is already at the provider may still finish
@@ -36,9 +39,9 @@ export const cancelGeneration = async (
     if (task === null || task.tenantId !== input.tenantId) return null;
     const attempts = await tx.attempts.listOfTask(task.id);
     const current = attempts.find((each) => each.attemptNo === task.currentAttemptNo) ?? null;
-    const unknown = attempts.find(
-      (each) => each.status === 'UNKNOWN' || each.status === 'ABANDONED',
-    );
+    // Between two attempts an earlier one in doubt is what may still cost; else the cancel is for the current one.
+    const waits = task.status === 'QUEUED' || task.status === 'RETRY_WAIT';
+    const unknown = waits ? attempts.find(isInDoubt) : undefined;
     if (isTerminal(task.status)) return { task, applied: null };
     const applied = await applyEvent(context, tx, {
       task,

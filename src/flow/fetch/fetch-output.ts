@@ -20,6 +20,7 @@ import { consumeOnce, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import type { ProviderDeps } from '../submit/submit-attempt';
 import { applyEvent } from '../transition/apply-event';
+import { keepStepHeld } from '../transition/hold-step';
 import { resumeDownload } from './resume-download';
 
 export interface FetchDeps extends Pick<ProviderDeps, 'gatewayOf' | 'accountOf'> {
@@ -150,7 +151,7 @@ const download = async (
   try {
     const put = await deps.objects.putStream(
       key,
-      resumeDownload(deps.source, url, opening, options),
+      resumeDownload(deps.source, url, opening, options, keepStepHeld(context, attempt.id)),
       {
         contentType: 'video/mp4',
         sizeBytesMax: context.settings.outputBytesMax,

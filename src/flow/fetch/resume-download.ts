@@ -13,19 +13,22 @@ const RESUMES_MAX = 5;
 /**
  * The whole output as one stream: a cut transfer is continued by Range from the byte where it broke, as long as the server
  * still serves the same version. Fails with the source's error when it cannot be continued.
+ * @param onChunk a sign of life
  */
 export const resumeDownload = (
   source: OutputSource,
   url: string,
   first: Opened,
   options: Parameters<OutputSource['open']>[1],
-): Readable => Readable.from(chunks(source, url, first, options), { objectMode: false });
+  onChunk: () => Promise<void>,
+): Readable => Readable.from(chunks(source, url, first, options, onChunk), { objectMode: false });
 
 const chunks = async function* (
   source: OutputSource,
   url: string,
   first: Opened,
   options: Parameters<OutputSource['open']>[1],
+  onChunk: () => Promise<void>,
 ): AsyncGenerator<Buffer> {
   let current = first;
   let received = 0;
@@ -33,6 +36,7 @@ const chunks = async function* (
     try {
       for await (const chunk of current.body as AsyncIterable<Buffer>) {
         received += chunk.length;
+        await onChunk();
         yield chunk;
       }
       return;

@@ -12,6 +12,7 @@ import type { ObjectStore } from '../../ports/object-store';
 import type { ScratchFolder } from '../../ports/scratch';
 import type { NewAsset } from '../../ports/stores/asset-store';
 import type { FlowContext } from '../flow-context';
+import { holdStep } from '../transition/hold-step';
 
 /** In the order in which they matter to the user: the proxy alone makes a result playable. */
 export const PROFILES = [
@@ -55,11 +56,16 @@ export const deriveAll = async (
   const failed: { profile: DerivativeKind; reason: string }[] = [];
   for (const profile of PROFILES) {
     const there = await context.uow.stores.assets.findByBusinessKey(derivativeKey(profile, raw.id));
-    if (there !== null && there.status === 'READY') {
+    if (there !== null && (there.status === 'READY' || there.status === 'IN_REVIEW')) {
       existing.push(there);
       continue;
     }
     try {
+      // A tool may work in silence for as long as its limit.
+      if (raw.attemptId !== null) {
+        const { mediaTimeLimitMs, stuckAfterMs } = context.settings;
+        await holdStep(context, raw.attemptId, mediaTimeLimitMs + stuckAfterMs);
+      }
       const one = await deriveOne(context, deps, raw, input, folder, profile, signal);
       if (one !== null) made.push(one);
     } catch (error) {

@@ -46,8 +46,7 @@ export const createMediaConsumer =
     const task = await context.uow.stores.tasks.read(taskId);
     const raw = await context.uow.stores.assets.read(rawAssetId);
     if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
-    const wanted =
-      task.status === 'POST_PROCESSING' || (task.status === 'SUCCEEDED' && raw.status === 'READY');
+    const wanted = isWanted(task, raw);
     const processed = wanted ? await process(context, deps, raw, signal) : null;
     crashpoint('media.after_put_before_db');
     const { consumed } = await consumeOnce(context, 'media', envelope, async (tx) => {
@@ -58,6 +57,11 @@ export const createMediaConsumer =
     crashpoint('finish.after_commit_before_ack');
     return consumed;
   };
+
+/** After the end only what is missing beside the proxy is made, and nothing for an output that was rejected. */
+const isWanted = (task: Task, raw: Asset): boolean =>
+  task.status === 'POST_PROCESSING' ||
+  (task.status === 'SUCCEEDED' && (raw.status === 'READY' || raw.status === 'IN_REVIEW'));
 
 const process = async (
   context: FlowContext,
@@ -115,7 +119,8 @@ const recordProcessed = async (
   const task = await tx.tasks.lock(taskId);
   const raw = await tx.assets.lock(rawAssetId);
   if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
-  if (task.status !== 'POST_PROCESSING' && task.status !== 'SUCCEEDED') return;
+  // A person may have rejected it while the tools were at work.
+  if (!isWanted(task, raw)) return;
   if (processed.kind === 'CORRUPT') return recordCorrupt(context, tx, task, raw, processed.detail);
   await recordVerdict(context, deps, tx, task, raw, processed.verdict);
   if (processed.verdict.verdict === 'REJECT') {
@@ -195,6 +200,7 @@ const recordRejected = async (
   if (isTerminal(task.status)) return;
   const now = context.clock.now();
   await tx.assets.patch(raw, 'REJECTED', { rejectionCode: reasonCode }, now);
+  await moveDerivatives(tx, task, raw, 'REJECTED', now);
   await applyEvent(context, tx, {
     task,
     attempt: await currentAttempt(tx, task),
@@ -202,6 +208,21 @@ const recordRejected = async (
     origin: { source: 'worker', payload: { reasonCode } },
     error: { class: 'MODERATION', code: 'OUTPUT_REJECTED' },
   });
+};
+
+/** Derivatives of an earlier run, made before the output was judged, follow the verdict. */
+const moveDerivatives = async (
+  tx: Stores,
+  task: Task,
+  raw: Asset,
+  to: 'REJECTED' | 'IN_REVIEW',
+  now: Date,
+): Promise<void> => {
+  for (const each of await tx.assets.listOfTask(task.id)) {
+    if (each.parentAssetId !== raw.id || each.status !== 'READY') continue;
+    const locked = await tx.assets.lock(each.id);
+    if (locked !== null) await tx.assets.patch(locked, to, {}, now);
+  }
 };
 
 /** Writes the rows of what was made; answers the proxy's id, new or from an earlier run. */
@@ -274,7 +295,7 @@ const finish = async (
   const now = context.clock.now();
   const { facts } = processed;
   const reviewed = processed.verdict.verdict === 'REVIEW';
-  await tx.assets.patch(
+  const finished = await tx.assets.patch(
     raw,
     reviewed ? 'IN_REVIEW' : 'READY',
     {
@@ -287,6 +308,7 @@ const finish = async (
     },
     now,
   );
+  if (reviewed) await moveDerivatives(tx, task, raw, 'IN_REVIEW', now);
   const applied = await applyEvent(context, tx, {
     task,
     attempt: await currentAttempt(tx, task),
@@ -294,10 +316,13 @@ const finish = async (
     origin: { source: 'worker', payload: { rawAssetId: raw.id } },
     taskPatch: { outputAssetId: proxyId },
   });
-  if (applied.moved) await requestMissing(context, tx, applied.task, raw, processed.derived);
+  if (applied.moved) await requestMissing(context, tx, applied.task, finished, processed.derived);
 };
 
-/** What failed beside a playable proxy is tried again alone, later; the generation is a success already. */
+/**
+ * What failed beside a playable proxy is tried again alone, later; the generation is a success already. Its tries are
+ * counted on the raw asset, and end: what cannot be made then waits for a person.
+ */
 const requestMissing = async (
   context: FlowContext,
   tx: Stores,
@@ -307,13 +332,32 @@ const requestMissing = async (
 ): Promise<void> => {
   if (derived.failed.length === 0) return;
   const now = context.clock.now();
+  const triesDone = Number(raw.facts?.['derivativeTries'] ?? 0) + 1;
+  await tx.assets.patch(
+    raw,
+    raw.status,
+    { facts: { ...raw.facts, derivativeTries: triesDone } },
+    now,
+  );
   const verdict = judgeRetry('media', {
-    triesDone: task.mediaTries + 1,
+    triesDone,
     firstTryAt: task.finishedAt ?? now,
     now,
     random: context.random(),
   });
-  if (verdict.kind === 'SPENT') return;
+  if (verdict.kind === 'SPENT') {
+    await tx.findings.record({
+      id: context.ids.next(now),
+      kind: 'MEDIA_BUDGET_EXHAUSTED',
+      subjectKind: 'asset',
+      subjectId: raw.id,
+      tenantId: raw.tenantId,
+      detail: { taskId: task.id, failed: derived.failed },
+      actionTaken: null,
+      now,
+    });
+    return;
+  }
   await tx.outbox.add(
     {
       type: 'generation',

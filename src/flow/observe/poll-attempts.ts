@@ -3,6 +3,7 @@ import { isAttemptSettled } from '../../domain/attempt/statuses';
 import type { QueryOutcome } from '../../domain/provider/vocabulary';
 import { backoffMs } from '../../domain/scheduling/retry-budget';
 import { crashpoint } from '../../ports/crash-points';
+import { DatabaseUnavailableError } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import type { ProviderDeps } from '../submit/submit-attempt';
 import { recordObservation } from './record-observation';
@@ -24,8 +25,25 @@ export const pollDueAttempts = async (
   const until = new Date(now.getTime() + POLL_CLAIM_MS);
   const due = await context.uow.stores.attempts.claimDuePolls(now, until, limit);
   crashpoint('poll.after_claim_before_http');
-  await Promise.all(due.map((attempt) => pollOne(context, deps, attempt)));
+  await Promise.all(due.map((attempt) => pollOrLeave(context, deps, attempt)));
   return due.length;
+};
+
+/** One attempt that cannot be polled must not keep the others waiting: its claim ends, and it is tried again. */
+const pollOrLeave = async (
+  context: FlowContext,
+  deps: Pick<ProviderDeps, 'gatewayOf' | 'accountOf'>,
+  attempt: Attempt,
+): Promise<void> => {
+  try {
+    await pollOne(context, deps, attempt);
+  } catch (error) {
+    if (error instanceof DatabaseUnavailableError) throw error;
+    context.log.error('an attempt could not be polled', {
+      attemptId: attempt.id,
+      error: String(error),
+    });
+  }
 };
 
 const pollOne = async (

@@ -7,13 +7,35 @@ import { requestObservation } from '../observe/request-observation';
 
 const BATCH = 100;
 
-/** Provider events that came before their attempt's job id was known, and whose attempt exists by now. */
-export const matchOrphans = async (context: FlowContext): Promise<number> => {
-  const orphans = await context.uow.stores.providerEvents.listMatchableOrphans(BATCH);
-  for (const orphan of orphans) {
-    await context.uow.transact((tx) => requestObservation(context, tx, orphan.id, null));
-  }
-  return orphans.length;
+/** The reducer has an event before this; what is younger is simply on its way. */
+const ORPHAN_AGE_MS_MIN = 2_000;
+
+/**
+ * Provider events that came before their attempt's job id was known, and whose attempt exists by now; answers a function
+ * for the loop. An event is asked for again after twice its last wait: a reducer that is behind must not be given more.
+ */
+export const createOrphanMatcher = (context: FlowContext): (() => Promise<number>) => {
+  let askedAt = new Map<string, { readonly atMs: number; readonly waitMs: number }>();
+  return async () => {
+    const orphans = await context.uow.stores.providerEvents.listMatchableOrphans(BATCH);
+    const nowMs = context.clock.now().getTime();
+    const kept = new Map<string, { readonly atMs: number; readonly waitMs: number }>();
+    let asked = 0;
+    for (const { id, receivedAt } of orphans) {
+      const last = askedAt.get(id);
+      const dueMs =
+        last === undefined ? receivedAt.getTime() + ORPHAN_AGE_MS_MIN : last.atMs + last.waitMs;
+      if (nowMs < dueMs) {
+        if (last !== undefined) kept.set(id, last);
+        continue;
+      }
+      await context.uow.transact((tx) => requestObservation(context, tx, id, null));
+      kept.set(id, { atMs: nowMs, waitMs: (last?.waitMs ?? ORPHAN_AGE_MS_MIN) * 2 });
+      asked += 1;
+    }
+    askedAt = kept;
+    return asked;
+  };
 };
 
 /** Slots made equal to the attempts that may have a living job: leaks end, a flushed store is filled again. */

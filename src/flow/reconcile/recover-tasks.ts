@@ -60,7 +60,10 @@ export const recoverLostLeases = async (context: FlowContext, slots: Slots): Pro
   return moved;
 };
 
-/** Live tasks that nobody has touched for a while: the message of their next step is written again. */
+/**
+ * Live tasks that nobody has touched for a while and whose next step nobody holds: the message of that step is written
+ * again, and held for as long again, so that a slow answer does not bring one message more with every look.
+ */
 export const rescueStuck = async (context: FlowContext): Promise<number> => {
   const now = context.clock.now();
   const before = new Date(now.getTime() - context.settings.stuckAfterMs);
@@ -68,8 +71,13 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
   let asked = 0;
   for (const taskId of ids) {
     const again = await onTask(context, taskId, async (task, attempt, tx) => {
-      const message = await nextMessageOf(tx, task, attempt);
-      if (message === null || task.updatedAt >= before) return null;
+      if (attempt === null || task.updatedAt >= before) return null;
+      const locked = await tx.attempts.lock(attempt.id);
+      if (locked === null || (locked.leaseUntil !== null && locked.leaseUntil > now)) return null;
+      const message = await nextMessageOf(tx, task, locked);
+      if (message === null) return null;
+      const leaseUntil = new Date(now.getTime() + context.settings.stuckAfterMs);
+      await tx.attempts.patch(locked, null, { leaseUntil }, now);
       await tx.outbox.add(
         {
           type: 'generation',
@@ -111,13 +119,8 @@ interface Message {
   readonly payload: MessagePayload<MessageType>;
 }
 
-const nextMessageOf = async (
-  tx: Stores,
-  task: Task,
-  attempt: Attempt | null,
-): Promise<Message | null> => {
+const nextMessageOf = async (tx: Stores, task: Task, attempt: Attempt): Promise<Message | null> => {
   const taskId = task.id;
-  if (attempt === null) return null;
   const ids = { taskId, attemptId: attempt.id };
   switch (task.status) {
     case 'DISPATCHING':
@@ -126,10 +129,11 @@ const nextMessageOf = async (
       return { type: 'attempt.reconcile.requested', payload: ids };
     case 'CANCEL_REQUESTED':
       if (attempt.status === 'NEW') return { type: 'attempt.dispatch.requested', payload: ids };
-      return {
-        type: attempt.jobId === null ? 'attempt.reconcile.requested' : 'attempt.cancel.requested',
-        payload: ids,
-      };
+      if (attempt.jobId === null) return { type: 'attempt.reconcile.requested', payload: ids };
+      // Once the provider has answered, the poller sees how the job ends.
+      return attempt.cancelStatus === null || attempt.cancelStatus === 'ASKED'
+        ? { type: 'attempt.cancel.requested', payload: ids }
+        : null;
     case 'OUTPUT_FETCHING':
       return { type: 'output.fetch.requested', payload: ids };
     case 'POST_PROCESSING': {

@@ -80,8 +80,7 @@ const recordOutcome = async (
   const event = attempt.status === 'ABANDONED' ? null : judge(attempt, provider, absentSince, now);
   const attemptPatch = { reconcileTries: attempt.reconcileTries + 1, absentSince };
   if (event === null) {
-    const fresh = await tx.attempts.patch(attempt, null, attemptPatch, now);
-    await askAgain(context, tx, fresh, provider);
+    await askAgain(context, tx, attempt, provider, attemptPatch);
     return null;
   }
   return applyEvent(context, tx, {
@@ -131,28 +130,33 @@ const askAgain = async (
   tx: Stores,
   attempt: Attempt,
   provider: Provider,
+  asked: Pick<Attempt, 'reconcileTries' | 'absentSince'>,
 ): Promise<void> => {
   const now = context.clock.now();
-  if (attempt.watchedUntil !== null && attempt.watchedUntil <= now) return;
   const waitMs =
-    attempt.absentSince === null
-      ? backoffMs('reconcile', attempt.reconcileTries, context.random())
+    asked.absentSince === null
+      ? backoffMs('reconcile', asked.reconcileTries, context.random())
       : Math.max(provider.absenceGraceMs / 4, 250);
+  const askAt = new Date(now.getTime() + waitMs);
+  // While the next question is planned the reconciler need not ask it too.
+  const leaseUntil = new Date(askAt.getTime() + context.settings.stuckAfterMs);
+  const fresh = await tx.attempts.patch(attempt, null, { ...asked, leaseUntil }, now);
+  if (attempt.watchedUntil !== null && attempt.watchedUntil <= now) return;
   await tx.outbox.add(
     {
       type: 'attempt',
-      id: attempt.id,
-      version: attempt.version,
-      tenantId: attempt.tenantId,
-      traceId: attempt.id,
+      id: fresh.id,
+      version: fresh.version,
+      tenantId: fresh.tenantId,
+      traceId: fresh.id,
       causationId: null,
     },
     [
       {
         eventId: context.ids.next(now),
         type: 'attempt.reconcile.requested',
-        payload: { taskId: attempt.taskId, attemptId: attempt.id },
-        availableAt: new Date(now.getTime() + waitMs),
+        payload: { taskId: fresh.taskId, attemptId: fresh.id },
+        availableAt: askAt,
       },
     ],
     now,

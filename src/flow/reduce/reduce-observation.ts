@@ -172,14 +172,24 @@ const observedPatch = (attempt: Attempt, observation: JobObservation): AttemptPa
           })),
           outputUrlExpiresAt: observation.outputs[0]?.expiresAt ?? null,
         }),
-    ...(observation.charge === null
-      ? {}
-      : { costAmount: observation.charge.amount, costCurrency: observation.charge.currency }),
+    ...chargePatch(attempt, observation),
     ...(observation.failure === null
       ? {}
       : { errorClass: observation.failure.kind, errorCode: observation.failure.code }),
   };
 };
+
+/** The charge, where it says something new: a repeat must not be booked again. */
+const chargePatch = (attempt: Attempt, { charge }: JobObservation): AttemptPatch =>
+  charge === null ||
+  (attempt.costAmount !== null && isSameAmount(attempt.costAmount, charge.amount))
+    ? {}
+    : { costAmount: charge.amount, costCurrency: charge.currency };
+
+/** Exact decimals that differ at most in trailing zeros, as the database adds them. */
+const isSameAmount = (a: string, b: string): boolean => plain(a) === plain(b);
+const plain = (amount: string): string =>
+  amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount;
 
 /** Display only: the greater of both, never 100 before the end, and no version of its own. */
 const showProgress = async (

@@ -1,4 +1,5 @@
 import type { SentFacts } from '../../domain/attempt/attempt';
+import { mayPrecede } from '../../domain/generation/attempt-pairs';
 import type { GenerationRequest, Task } from '../../domain/generation/task';
 import { judgeRetry } from '../../domain/scheduling/retry-budget';
 import { chooseRoute, type Route } from '../../domain/scheduling/routing';
@@ -222,6 +223,10 @@ const commitAttempt = async (
     if (!(await enter(context, tx, message))) return false;
     const task = await tx.tasks.lock(claimed.task.id);
     if (task === null || task.status !== 'QUEUED') return false;
+    if (await hasEarlierAlive(tx, task)) {
+      context.log.error('an earlier attempt may be alive; nothing is sent', { taskId: task.id });
+      return false;
+    }
     const { offer, account } = claimed.route;
     const requestKey = deps.requestKeyOf(claimed.attemptId);
     const inserted = await tx.attempts.insert(
@@ -249,8 +254,15 @@ const commitAttempt = async (
       origin: { source: 'scheduler' },
       taskPatch: { selectedProvider: offer.providerId, selectedAccount: account.id },
     });
-    return applied.moved;
+    // Rolled back as a whole: an attempt that its task does not know would be sent by whoever finds it.
+    if (!applied.moved) throw new Error(`Task ${task.id} did not take its new attempt`);
+    return true;
   });
+
+/** The last guard against a second submit: no road of the table leads here, but a row may have been edited. */
+const hasEarlierAlive = async (tx: Stores, task: Task): Promise<boolean> =>
+  task.currentAttemptNo > 0 &&
+  (await tx.attempts.listOfTask(task.id)).some(({ status }) => !mayPrecede(status));
 
 const sentFactsOf = (
   claimed: Ready & { readonly route: Extract<Route, { kind: 'ROUTE' }> },

@@ -1,4 +1,5 @@
 import { payloadOf } from '../../ports/messages';
+import { DatabaseUnavailableError } from '../../ports/unit-of-work';
 import { APPLIED, consumeOnce, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import { dispatchTask, type DispatchOutcome, type ScheduleDeps } from './dispatch-task';
@@ -28,7 +29,8 @@ export const runSchedulePass = async (
       candidate = candidates[next++]
     ) {
       if (full.has('platform') || full.has(`tenant:${candidate.tenantId}`)) continue;
-      const outcome = await dispatchTask(context, deps, candidate.taskId, null);
+      const outcome = await tryDispatch(context, deps, candidate.taskId);
+      if (outcome === null) continue;
       if (outcome.kind === 'WAITING' && outcome.scope !== null) full.add(outcome.scope);
       outcomes.push(outcome);
     }
@@ -38,6 +40,21 @@ export const runSchedulePass = async (
     dispatched: outcomes.filter((outcome) => outcome.kind === 'DISPATCHED').length,
     waiting: outcomes.filter((outcome) => outcome.kind === 'WAITING').length,
   };
+};
+
+/** One task that cannot be dispatched must not keep the others waiting; null when it failed. */
+const tryDispatch = async (
+  context: FlowContext,
+  deps: ScheduleDeps,
+  taskId: string,
+): Promise<DispatchOutcome | null> => {
+  try {
+    return await dispatchTask(context, deps, taskId, null);
+  } catch (error) {
+    if (error instanceof DatabaseUnavailableError) throw error;
+    context.log.error('a task could not be dispatched', { taskId, error: String(error) });
+    return null;
+  }
 };
 
 /** A newly queued task is served at once when it is alone in the queue, else in its turn of the next pass. */

@@ -5,7 +5,8 @@ import { payloadOf, type Envelope } from '../../ports/messages';
 import type { ObjectStore } from '../../ports/object-store';
 import type { ProviderAccount, ProviderGateway, SubmitRequest } from '../../ports/provider-gateway';
 import type { Slots } from '../../ports/slots';
-import { APPLIED, consumeOnce, type Consumed, type Consumer } from '../consume';
+import type { Stores } from '../../ports/unit-of-work';
+import { APPLIED, type Consumed, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
 import { applyEvent, type Applied } from '../transition/apply-event';
@@ -21,8 +22,23 @@ export interface ProviderDeps {
   readonly bootId: string;
 }
 
+/** What is needed to send an attempt: made before it is marked as being sent, so that a failure here leaves it NEW. */
+type Parcel =
+  | {
+      readonly kind: 'READY';
+      readonly account: ProviderAccount;
+      readonly request: SubmitRequest;
+    }
+  | { readonly kind: 'INPUT_WITHDRAWN' }
+  /** Nothing is to be sent: the message is a repeat, or comes too late. */
+  | { readonly kind: 'NONE' };
+
 type Opening =
-  | { readonly kind: 'SEND'; readonly attempt: Attempt; readonly task: Task }
+  | {
+      readonly kind: 'SEND';
+      readonly attempt: Attempt;
+      readonly parcel: Extract<Parcel, { kind: 'READY' }>;
+    }
   | { readonly kind: 'DONE'; readonly consumed: Consumed; readonly applied: Applied | null };
 
 /**
@@ -33,28 +49,46 @@ type Opening =
 export const createSubmitConsumer =
   (context: FlowContext, deps: ProviderDeps): Consumer =>
   async (envelope) => {
-    const opening = await openSubmit(context, deps, envelope);
+    const { attemptId } = payloadOf(envelope, 'attempt.dispatch.requested');
+    const parcel = await pack(context, deps, attemptId);
+    const opening = await openSubmit(context, deps, envelope, parcel);
     if (opening.kind === 'DONE') {
       if (opening.applied !== null) await freeSlotAfterCommit(context, deps.slots, opening.applied);
       return opening.consumed;
     }
     crashpoint('submit.after_sending_before_http');
-    const account = await deps.accountOf(opening.attempt.accountId);
-    const request = await submitRequestOf(context, deps, opening.attempt);
+    const { account, request } = opening.parcel;
     const outcome = await deps.gatewayOf(opening.attempt.providerId).submit(account, request);
     crashpoint('submit.after_http_before_db');
-    const { consumed, result } = await consumeOnce(context, 'provider', envelope, (tx) =>
-      recordSubmitOutcome(context, tx, opening.attempt, outcome),
-    );
-    if (result !== null) await freeSlotAfterCommit(context, deps.slots, result);
+    const { first, applied } = await context.uow.transact(async (tx) => ({
+      first: await tx.inbox.enter('provider', envelope.eventId, context.clock.now()),
+      // Not only the first time: whoever took the lease over meanwhile has closed the message, but never knew this answer.
+      applied: await recordSubmitOutcome(context, tx, opening.attempt, outcome),
+    }));
+    if (applied !== null) await freeSlotAfterCommit(context, deps.slots, applied);
     crashpoint('submit.after_db_before_ack');
-    return consumed;
+    return first ? APPLIED : { kind: 'DUPLICATE' };
   };
+
+const pack = async (
+  context: FlowContext,
+  deps: ProviderDeps,
+  attemptId: string,
+): Promise<Parcel> => {
+  const attempt = await context.uow.stores.attempts.read(attemptId);
+  if (attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
+  if (attempt.status !== 'NEW') return { kind: 'NONE' };
+  const imageUrl = await imageUrlOf(context, deps, attempt.sent.imageAssetId);
+  if (imageUrl === 'WITHDRAWN') return { kind: 'INPUT_WITHDRAWN' };
+  const account = await deps.accountOf(attempt.accountId);
+  return { kind: 'READY', account, request: submitRequestOf(attempt, imageUrl) };
+};
 
 const openSubmit = async (
   context: FlowContext,
   deps: ProviderDeps,
   envelope: Envelope,
+  parcel: Parcel,
 ): Promise<Opening> => {
   const { taskId, attemptId } = payloadOf(envelope, 'attempt.dispatch.requested');
   return context.uow.transact<Opening>(async (tx) => {
@@ -62,51 +96,56 @@ const openSubmit = async (
     const task = await tx.tasks.lock(taskId);
     const attempt = await tx.attempts.lock(attemptId);
     if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
-    if (attempt.status === 'NEW' && task.status === 'DISPATCHING') {
-      const sending = await tx.attempts.patch(
-        attempt,
-        'SENDING',
-        {
-          sentAt: now,
-          leaseOwner: deps.bootId,
-          leaseUntil: new Date(now.getTime() + context.settings.submitLeaseMs),
-        },
-        now,
-      );
-      return { kind: 'SEND', attempt: sending, task };
+    const mayBeSent = attempt.status === 'NEW' && task.status === 'DISPATCHING';
+    if (mayBeSent && parcel.kind === 'READY') {
+      const leaseUntil = new Date(now.getTime() + context.settings.submitLeaseMs);
+      const lease = { sentAt: now, leaseOwner: deps.bootId, leaseUntil };
+      const sending = await tx.attempts.patch(attempt, 'SENDING', lease, now);
+      return { kind: 'SEND', attempt: sending, parcel };
     }
     if (attempt.status === 'SENDING' && attempt.leaseUntil !== null && attempt.leaseUntil > now) {
-      const consumed: Consumed = {
-        kind: 'RETRY',
-        at: attempt.leaseUntil,
-        reason: 'another worker is sending',
+      const reason = 'another worker is sending';
+      return {
+        kind: 'DONE',
+        consumed: { kind: 'RETRY', at: attempt.leaseUntil, reason },
+        applied: null,
       };
-      return { kind: 'DONE', consumed, applied: null };
     }
     if (!(await tx.inbox.enter('provider', envelope.eventId, now))) {
       return { kind: 'DONE', consumed: { kind: 'DUPLICATE' }, applied: null };
     }
-    const event = attempt.status === 'SENDING' ? 'lease_lost' : 'never_sent';
-    const applies =
-      attempt.status === 'SENDING' ||
-      (attempt.status === 'NEW' && task.status === 'CANCEL_REQUESTED');
-    const applied = applies
-      ? await applyEvent(context, tx, {
-          task,
-          attempt,
-          event: { type: event },
-          origin: { source: 'worker' },
-        })
-      : null;
+    const applied = await closeUnsent(context, tx, task, attempt, parcel);
     return { kind: 'DONE', consumed: APPLIED, applied };
   });
 };
 
-const submitRequestOf = async (
+/** What becomes of an attempt that this message does not send; null when there is nothing to do. */
+const closeUnsent = async (
   context: FlowContext,
-  deps: ProviderDeps,
+  tx: Stores,
+  task: Task,
   attempt: Attempt,
-): Promise<SubmitRequest> => {
+  parcel: Parcel,
+): Promise<Applied | null> => {
+  const origin = { source: 'worker' as const };
+  if (attempt.status === 'SENDING') {
+    return applyEvent(context, tx, { task, attempt, event: { type: 'lease_lost' }, origin });
+  }
+  if (attempt.status !== 'NEW') return null;
+  if (task.status === 'CANCEL_REQUESTED') {
+    return applyEvent(context, tx, { task, attempt, event: { type: 'never_sent' }, origin });
+  }
+  if (task.status !== 'DISPATCHING' || parcel.kind !== 'INPUT_WITHDRAWN') return null;
+  return applyEvent(context, tx, {
+    task,
+    attempt,
+    event: { type: 'submit_rejected', mayRetry: false, charged: false },
+    origin,
+    error: { class: 'SCHEDULING', code: 'INPUT_WITHDRAWN' },
+  });
+};
+
+const submitRequestOf = (attempt: Attempt, imageUrl: string | null): SubmitRequest => {
   const { sent } = attempt;
   return {
     attemptId: attempt.id,
@@ -119,8 +158,7 @@ const submitRequestOf = async (
     resolution: sent.resolution,
     durationMs: sent.durationMs,
     withAudio: sent.withAudio,
-    imageUrl:
-      sent.imageAssetId === null ? null : await imageUrlOf(context, deps, sent.imageAssetId),
+    imageUrl,
     callbackUrl: attempt.callbackUrl,
     options: sent.options,
   };
@@ -129,10 +167,11 @@ const submitRequestOf = async (
 const imageUrlOf = async (
   context: FlowContext,
   deps: ProviderDeps,
-  assetId: string,
-): Promise<string> => {
+  assetId: string | null,
+): Promise<string | null | 'WITHDRAWN'> => {
+  if (assetId === null) return null;
   const asset = await context.uow.stores.assets.read(assetId);
-  if (asset === null) throw new Error(`Input asset ${assetId} is gone`);
+  if (asset?.status !== 'READY') return 'WITHDRAWN';
   const now = context.clock.now();
   return deps.objects.presignGet(asset.objectKey, {
     now,

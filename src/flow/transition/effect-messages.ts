@@ -14,7 +14,9 @@ export const messagesOf = (
 ): OutboxMessage[] => {
   const messages = decision.effects.flatMap((effect) => messageOf(context, input, effect, now));
   const ended = decision.attemptTo !== null && isAttemptSettled(decision.attemptTo);
-  if (ended && input.attempt !== null && input.attempt.jobId !== null) {
+  // A refusal may be charged without a job, and a charge may be told after the end.
+  const learnt = input.attemptPatch?.costAmount !== undefined;
+  if (input.attempt !== null && (learnt || (ended && input.attempt.jobId !== null))) {
     messages.push(
       compose(context, now, now, 'billing.cost.observed', {
         taskId: input.task.id,

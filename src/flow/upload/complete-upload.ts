@@ -18,10 +18,12 @@ export const completeUpload = async (
   input: { readonly tenantId: string; readonly assetId: string; readonly traceId: string },
 ): Promise<CompleteUploadOutcome> => {
   const asset = await context.uow.stores.assets.read(input.assetId);
-  if (asset === null || asset.tenantId !== input.tenantId || asset.quarantineKey === null) {
+  // What a generation made was never uploaded.
+  if (asset === null || asset.tenantId !== input.tenantId || asset.taskId !== null) {
     return refuse('ASSET_NOT_FOUND', 'There is no such upload.', 'assetId');
   }
-  if (asset.status !== 'UPLOADING') return { kind: 'COMPLETED', asset };
+  if (asset.status !== 'UPLOADING') return judgeRepeat(asset);
+  if (asset.quarantineKey === null) throw new Error(`Upload ${asset.id} has lost its key`);
   const head = await objects.head(asset.quarantineKey);
   return context.uow.transact(async (tx) => {
     const locked = await tx.assets.lock(input.assetId);
@@ -29,7 +31,7 @@ export const completeUpload = async (
     if (locked === null || session === null) {
       return refuse('ASSET_NOT_FOUND', 'There is no such upload.', 'assetId');
     }
-    if (locked.status !== 'UPLOADING') return { kind: 'COMPLETED', asset: locked };
+    if (locked.status !== 'UPLOADING') return judgeRepeat(locked);
     const refusal = judgeStored(session, head);
     if (refusal !== null) return refusal;
     const now = context.clock.now();
@@ -57,6 +59,12 @@ export const completeUpload = async (
     return { kind: 'COMPLETED', asset: validating };
   });
 };
+
+/** Completed before: the same asset, whatever became of it. One whose time ran out never was. */
+const judgeRepeat = (asset: Asset): CompleteUploadOutcome =>
+  asset.rejectionCode === 'UPLOAD_EXPIRED'
+    ? refuse('UPLOAD_EXPIRED', 'The upload has expired; open a new one.', 'assetId')
+    : { kind: 'COMPLETED', asset };
 
 const judgeStored = (
   session: UploadSession,

@@ -43,10 +43,7 @@ export const createValidationConsumer =
     const { assetId } = payloadOf(envelope, 'asset.validation.requested');
     const asset = await context.uow.stores.assets.read(assetId);
     if (asset === null) throw new Error(`Asset ${assetId} is not there`);
-    const judged = asset.status === 'VALIDATING' ? await judge(context, deps, asset) : null;
-    if (judged?.kind === 'USABLE' && asset.quarantineKey !== null) {
-      await deps.objects.copy(asset.quarantineKey, asset.objectKey);
-    }
+    const judged = asset.status === 'VALIDATING' ? await judgeAndCopy(context, deps, asset) : null;
     crashpoint('upload.after_copy_before_db');
     const { consumed, result } = await consumeOnce(
       context,
@@ -60,6 +57,24 @@ export const createValidationConsumer =
       await deps.objects.delete(asset.quarantineKey);
     return consumed;
   };
+
+/** A usable file is copied out of quarantine; a copy that is not what was declared and scanned is never served. */
+const judgeAndCopy = async (
+  context: FlowContext,
+  deps: ValidateDeps,
+  asset: Asset,
+): Promise<Judged> => {
+  const judged = await judge(context, deps, asset);
+  if (judged.kind === 'REJECTED' || asset.quarantineKey === null) return judged;
+  const copied = await deps.objects.copy(asset.quarantineKey, asset.objectKey);
+  if (copied.outcome !== 'conflict' && copied.sha256 === asset.sha256) return judged;
+  return {
+    kind: 'REJECTED',
+    code: 'UPLOAD_CHECKSUM_MISMATCH',
+    detail: 'the stored bytes are not the declared ones',
+    verdict: null,
+  };
+};
 
 const judge = async (context: FlowContext, deps: ValidateDeps, asset: Asset): Promise<Judged> =>
   deps.scratch.use(async (folder) => {

@@ -1,6 +1,6 @@
 import {
+  createOrphanMatcher,
   keepPartitions,
-  matchOrphans,
   rebuildSlots,
   sweepUploads,
 } from '../../flow/reconcile/recover-resources';
@@ -12,6 +12,7 @@ import type { Running } from '../../runtime/run-worker';
 
 export const startReconcilerLoops = async (container: Container): Promise<Running[]> => {
   const { context, slots, objects, partitions, provider, config } = container;
+  const matchOrphans = createOrphanMatcher(context);
   return [
     consume(container, 'reconciler', 4, {
       'attempt.reconcile.requested': createReconcileConsumer(context, provider),
@@ -22,7 +23,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       return { busy: moved > 0, dueAt: null };
     }),
     loop(container, 'match-orphans', null, 3_000, async () => {
-      await matchOrphans(context);
+      await matchOrphans();
       return { busy: false, dueAt: null };
     }),
     loop(container, 'recover-resources', null, 10_000, async () => {
