@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { DerivedFile } from '../../ports/media-toolkit';
 import { MediaToolError } from '../../ports/media-toolkit';
 import { readAvcCodec } from './read-avc-codec';
-import type { PictureSize } from './read-header';
+import type { PictureSize } from './header';
 
 export interface MeasuredRendition {
   readonly folder: string;

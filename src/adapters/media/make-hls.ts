@@ -14,7 +14,7 @@ import {
   type MeasuredRendition,
 } from './hls-master';
 import { fitEven, SDR_TAGS, sdrFilters } from './picture-filters';
-import type { PictureSize } from './read-header';
+import type { PictureSize } from './header';
 
 const SEGMENT_S = 2;
 const FRAME_RATE_MAX = 60;

@@ -4,7 +4,7 @@ import type { Derivative } from '../../ports/media-toolkit';
 import { commandFor, describeFile, hasContent, runCommand, type DeriveRun } from './derive-run';
 import { MediaToolError } from '../../ports/media-toolkit';
 import { fitEven, jpegFilters, sdrFilters } from './picture-filters';
-import type { PictureSize } from './read-header';
+import type { PictureSize } from './header';
 
 const SHEET_NAME = 'storyboard.jpg';
 const INDEX_NAME = 'storyboard.vtt';

@@ -1,4 +1,4 @@
-import type { PictureSize } from './read-header';
+import type { PictureSize } from './header';
 import type { VideoStream } from './read-streams';
 
 /** Tags of every encoded output; the filters below bring the picture to just this. */

@@ -1,7 +1,8 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { MediaFacts, MediaLimits, MediaRefusal, ProbeResult } from '../../ports/media-toolkit';
 import { detectMediaType, MEDIA_TYPES, type MediaMime } from './media-type';
-import { readHeader, type PictureSize } from './read-header';
+import type { PictureSize } from './header';
+import { readHeader } from './read-header';
 import { readStreams, scanDurationMs, type ProbeTarget, type VideoStream } from './read-streams';
 
 /** Decoders round pictures up to whole blocks; that much is allowed over the limit. */

@@ -1,19 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { MediaMime } from './media-type';
+import type { Header, PictureSize } from './header';
 import { readJpegSize, readPngSize, readWebpSize } from './read-image-size';
 import { readIsoHeader } from './read-iso-header';
-
-export interface PictureSize {
-  readonly width: number;
-  readonly height: number;
-}
-
-export interface Header {
-  /** The largest picture that the header claims; null where the header does not say it plainly. */
-  readonly size: PictureSize | null;
-  /** Set when the structure cannot be that of a whole file, e.g. it ends before its last box. */
-  readonly fault: string | null;
-}
 
 /**
  * Reads what the file says of itself, with our own code and bounded reads, so that a claim of

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { PictureSize } from './read-header';
+import type { PictureSize } from './header';
 
 /** A JPEG may carry much metadata before its frame header, but not without end. */
 const JPEG_SEGMENTS_MAX = 2000;

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { Header, PictureSize } from './read-header';
+import type { Header, PictureSize } from './header';
 
 interface Box {
   readonly type: string;
