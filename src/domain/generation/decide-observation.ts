@@ -59,7 +59,13 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
   if (isTerminal(facts.status)) {
     return ignore('TERMINAL', [...freed, ...effectsAfterEnd(attempt, event, attemptTo)], attemptTo);
   }
-  if (!attempt.isCurrent) return decideEarlierAttempt(facts, attempt, event, attemptTo, freed);
+  if (!attempt.isCurrent) {
+    // A cancel may wait for nothing but this attempt: its failure or its stop is the end.
+    const isLastHope = facts.status === 'CANCEL_REQUESTED' && facts.othersAreOver === true;
+    return isLastHope && (attemptTo === 'FAILED' || attemptTo === 'CANCELED')
+      ? decideObservedWhileCanceling(facts, event, attempt, attemptTo, freed)
+      : decideEarlierAttempt(facts, attempt, event, attemptTo, freed);
+  }
   if (event.job === 'UNRECOGNIZED' && attempt.hasJob) {
     return ignore('UNRECOGNIZED_STATUS', [recordFinding('UNRECOGNIZED_STATUS')]);
   }

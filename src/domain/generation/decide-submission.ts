@@ -39,8 +39,9 @@ export const isSubmissionEvent = (event: TaskEvent): event is SubmissionEvent =>
   (SUBMISSION_EVENTS as readonly TaskEvent['type'][]).includes(event.type);
 
 /**
- * Judges an event of one attempt. Only the current attempt moves its task; the answer for an older
- * one, or after the end, is an observation all the same: it moves the attempt and is recorded.
+ * Judges an event of one attempt. Only the current attempt moves its task (or the last one that a
+ * cancel still waits for); the answer for an older one, or after the end, is an observation all the
+ * same: it moves the attempt and is recorded.
  */
 export const decideSubmission = (facts: TaskFacts, event: SubmissionEvent): Decision => {
   const attempt = facts.attempt;
@@ -50,7 +51,10 @@ export const decideSubmission = (facts: TaskFacts, event: SubmissionEvent): Deci
   }
   const to = attemptTargetOf(attempt.status, event);
   if (isTerminal(facts.status)) return ignore('TERMINAL', effectsOfAttempt(to), to);
-  if (!attempt.isCurrent) return ignore('NOT_CURRENT_ATTEMPT', effectsOfAttempt(to), to);
+  const isLastHope = facts.status === 'CANCEL_REQUESTED' && facts.othersAreOver === true;
+  if (!attempt.isCurrent && !isLastHope) {
+    return ignore('NOT_CURRENT_ATTEMPT', effectsOfAttempt(to), to);
+  }
   if (targetsOf(facts.status, event.type).length === 0) {
     return to !== null && mayStandBeside(facts.status, to)
       ? ignore('ALREADY_PAST', effectsOfAttempt(to), to)

@@ -12,6 +12,11 @@ export interface TaskFacts {
   readonly attempt: AttemptFacts | null;
   /** An earlier attempt may still have a living job (UNKNOWN, or ABANDONED and watched). */
   readonly earlierAttemptUnknown: boolean;
+  /**
+   * No attempt but the one in `attempt` can have a living job. Read only when a cancel waits for an
+   * attempt that is not the newest: its end is then the end of the task.
+   */
+  readonly othersAreOver?: boolean;
 }
 
 export interface AttemptFacts {

@@ -256,6 +256,13 @@ follows(
   DISPATCHING/ABANDONED earlier     | submit_rejected may-retry      | ignored NOT_CURRENT_ATTEMPT, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
   CANCEL_REQUESTED/RUNNING earlier  | cancel_confirmed               | ignored NOT_CURRENT_ATTEMPT, attempt CANCELED, FREE_SLOT
   RUNNING/FAILED earlier            | observed FAILED                | ignored NOT_CURRENT_ATTEMPT
+  CANCEL_REQUESTED/ABANDONED earlier | confirmed_not_created         | ignored NOT_CURRENT_ATTEMPT, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
+  CANCEL_REQUESTED/ABANDONED earlier others-over | confirmed_not_created | → CANCELED, attempt FAILED_BEFORE_ACCEPT, outcome BEFORE_SUBMIT, CLOSE_HOLD, FREE_SLOT
+  CANCEL_REQUESTED/RUNNING earlier others-over | cancel_confirmed    | → CANCELED, attempt CANCELED, outcome CONFIRMED, CLOSE_HOLD, FREE_SLOT
+  CANCEL_REQUESTED/RUNNING earlier others-over | observed FAILED     | provider_failed → CANCELED, attempt FAILED, outcome MOOT, CLOSE_HOLD, FREE_SLOT
+  CANCEL_REQUESTED/ACKED earlier others-over | observed CANCELED      | cancel_confirmed → CANCELED, attempt CANCELED, outcome CONFIRMED, CLOSE_HOLD, FREE_SLOT
+  CANCEL_REQUESTED/ABANDONED earlier others-over | observed SUCCEEDED with-output | earlier_attempt_job_found → CANCEL_REQUESTED, attempt SUCCEEDED, finding DUPLICATE_PROVIDER_JOB, FREE_SLOT
+  SUBMIT_UNKNOWN/ABANDONED earlier others-over | confirmed_not_created | ignored NOT_CURRENT_ATTEMPT, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
   `,
 );
 

@@ -13,7 +13,7 @@ import type { JobStatus } from '../../../../src/domain/provider/vocabulary';
  * The notation of the tables in these tests, so that a row of the law stays one line.
  *
  *   given  STATUS, or STATUS/ATTEMPT, then any of: earlier (the attempt is not the newest), with-job,
- *          no-job, earlier-unknown, DEADLINE (why it was asked to stop; USER otherwise)
+ *          no-job, earlier-unknown, others-over, DEADLINE (why it was asked to stop; USER otherwise)
  *   when   an event's name, then any of: may-retry, charged, by-policy, other-job;
  *          or `observed JOB`, then any of: with-output, may-retry
  *   then   `→ STATUS` (several for several versions; preceded by the row's event where it is not
@@ -50,6 +50,7 @@ export const readFacts = (given: string): TaskFacts => {
     cancelReason: flags.includes('DEADLINE') ? 'DEADLINE' : reason,
     attempt: attempt === undefined ? null : readAttempt(attempt, flags),
     earlierAttemptUnknown: flags.includes('earlier-unknown'),
+    othersAreOver: flags.includes('others-over'),
   };
 };
 

@@ -1,5 +1,6 @@
 import {
   holdsSlot,
+  isAttemptSettled,
   mayAttemptMove,
   type AttemptStatus,
 } from '../../../../src/domain/attempt/statuses';
@@ -187,6 +188,7 @@ export class SimulatedWorld {
       earlierAttemptUnknown: this.attempts.some(
         (a) => a.status === 'UNKNOWN' || (a.status === 'ABANDONED' && a.watched),
       ),
+      othersAreOver: this.attempts.every((a) => a === attempt || isAttemptSettled(a.status)),
     };
   }
 
