@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+
+import type { Asset } from '../../../src/domain/output/asset';
+import {
+  completeUpload,
+  type CompleteUploadOutcome,
+} from '../../../src/flow/upload/complete-upload';
+import { createUpload, type CreateUploadOutcome } from '../../../src/flow/upload/create-upload';
+import type { UploadTicket } from '../../../src/ports/object-store';
+import type { Flow } from '../flow-harness';
+import { makeClip } from '../media-fixtures';
+
+export const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+export const makePicture = async (): Promise<Buffer> =>
+  readFile(
+    await makeClip({
+      video: 'testsrc2=s=128x72:r=1:d=1',
+      options: ['-frames:v', '1'],
+      extension: 'png',
+    }),
+  );
+
+export interface UploadClaim {
+  readonly tenantId?: string;
+  readonly fileName?: string;
+  readonly contentType?: string;
+  readonly sizeBytes?: number;
+  readonly sha256?: string;
+}
+
+export const tryOpenUpload = (
+  flow: Flow,
+  bytes: Buffer,
+  claim: UploadClaim = {},
+): Promise<CreateUploadOutcome> =>
+  createUpload(flow.context, flow.objectServer.store, {
+    tenantId: flow.tenantId,
+    projectId: null,
+    fileName: 'picture.png',
+    contentType: 'image/png',
+    sizeBytes: bytes.length,
+    sha256: digestOf(bytes),
+    ...claim,
+  });
+
+export const openUpload = async (
+  flow: Flow,
+  bytes: Buffer,
+  claim: UploadClaim = {},
+): Promise<{ assetId: string; ticket: UploadTicket }> => {
+  const opened = await tryOpenUpload(flow, bytes, claim);
+  if (opened.kind !== 'OPENED') throw new Error(`not opened: ${opened.code}`);
+  return { assetId: opened.asset.id, ticket: opened.ticket };
+};
+
+/** The client's own PUT to the signed URL; answers the store's status. */
+export const putBytes = async (ticket: UploadTicket, bytes: Buffer): Promise<number> => {
+  const answer = await fetch(ticket.url, {
+    method: ticket.method,
+    headers: { ...ticket.headers },
+    body: new Uint8Array(bytes),
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+};
+
+export const complete = (
+  flow: Flow,
+  assetId: string,
+  tenantId: string = flow.tenantId,
+): Promise<CompleteUploadOutcome> =>
+  completeUpload(flow.context, flow.objectServer.store, { tenantId, assetId, traceId: 'upload' });
+
+/** Opens, sends and completes; validation is left to the test. */
+export const uploadBytes = async (
+  flow: Flow,
+  bytes: Buffer,
+  claim: UploadClaim = {},
+): Promise<string> => {
+  const { assetId, ticket } = await openUpload(flow, bytes, claim);
+  expect(await putBytes(ticket, bytes)).toBe(200);
+  expect((await complete(flow, assetId)).kind).toBe('COMPLETED');
+  return assetId;
+};
+
+/** A picture of the tenant's that may be used. */
+export const uploadPicture = async (flow: Flow): Promise<string> => {
+  const assetId = await uploadBytes(flow, await makePicture());
+  await flow.drain();
+  expect((await readAsset(flow, assetId)).status).toBe('READY');
+  return assetId;
+};
+
+export const readAsset = async (flow: Flow, assetId: string): Promise<Asset> => {
+  const asset = await flow.context.uow.stores.assets.read(assetId);
+  if (asset === null) throw new Error(`no asset ${assetId}`);
+  return asset;
+};
+
+export const readObject = async (flow: Flow, key: string): Promise<Buffer | null> => {
+  const stored = await flow.objectServer.store.getStream(key);
+  if (stored === null) return null;
+  const parts: Buffer[] = [];
+  for await (const part of stored.body as AsyncIterable<Buffer>) parts.push(part);
+  return Buffer.concat(parts);
+};
