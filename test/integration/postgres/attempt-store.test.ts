@@ -1,5 +1,6 @@
 import type { Attempt } from '../../../src/domain/attempt/attempt';
 import { StaleWriteError, type AttemptPatch } from '../../../src/ports/stores/attempt-store';
+import type { Stores } from '../../../src/ports/unit-of-work';
 import { addTask, addTenant, at, newAttempt, newId, NOW, useStores } from './fixtures';
 
 const bench = useStores();
@@ -99,6 +100,18 @@ describe('polls', () => {
     expect([...ids, ...rest]).toHaveLength(4);
     expect(parts.flat().every(({ version, nextPollAt }) => version === 2 && nextPollAt)).toBe(true);
     expect(await attempts.nextPollDueAt()).toEqual(at(60));
+  });
+
+  it('that one poller is claiming are passed over by the next, without waiting', async () => {
+    for (const seconds of [5, 5, 6, 6]) await addAttempt({ nextPollAt: at(seconds) });
+    const claim = (stores: Stores, limit: number) =>
+      stores.attempts.claimDuePolls(at(6), at(60), limit);
+    const [first, second] = await bench().uow.transact(async (tx) => [
+      await claim(tx, 2),
+      await claim(bench().stores, 10),
+    ]);
+    expect([first?.length, second?.length]).toEqual([2, 2]);
+    expect(new Set([...(first ?? []), ...(second ?? [])].map(({ id }) => id)).size).toBe(4);
   });
 
   it('are none when none waits', async () => {

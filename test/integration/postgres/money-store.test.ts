@@ -1,5 +1,6 @@
 import type { Settlement } from '../../../src/domain/billing/settlement';
 import type { CloseHoldOutcome } from '../../../src/domain/billing/outcomes';
+import { eventually } from '../../support/eventually';
 import { addTask, addTenant, newId, NOW, useStores } from './fixtures';
 
 const CREDITS = 1_000_000n;
@@ -110,6 +111,24 @@ describe('opening a hold', () => {
     const task = await addTask(bench(), poor);
     expect(await openHold(poor, task.id, 1n)).toBe('INSUFFICIENT_CREDITS');
     expect(await bench().stores.money.readBalance(poor)).toBeNull();
+  });
+
+  it('that waited for another of the same generation is a REPLAY', async () => {
+    const { tenantId, taskId } = await setUp(100n * CREDITS);
+    const late = await bench().uow.transact(async (tx) => {
+      expect(await openHold(tenantId, taskId, 4n * CREDITS, tx)).toBe('CREATED');
+      const waiting = openHold(tenantId, taskId, 4n * CREDITS);
+      await eventually('the second waits for the first', async () => {
+        const rows = await bench().look(
+          `SELECT 1 FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name = 'store-test' AND wait_event_type = 'Lock'`,
+        );
+        return rows.length > 0 ? true : null;
+      });
+      return { waiting };
+    });
+    expect(await late.waiting).toBe('REPLAY');
+    expect(await entriesOf(taskId)).toHaveLength(1);
   });
 
   it('of eight at once for one generation books one; the others are replays', async () => {
