@@ -33,8 +33,8 @@ export type OutputOpening =
  * Reads finished outputs, and image inputs, from URLs that others chose.
  *
  * Contract, checked by test/integration/fetch-guard:
- * - Only `https`. Plain `http`, and loopback addresses, only for the exact `host:port` pairs that
- *   the adapter was set up with (the embedded sandbox).
+ * - Only `https`. Plain `http`, and loopback or private addresses, only for the exact `host:port`
+ *   pairs that the adapter was set up with (the sandbox beside the product).
  * - The host must be in `allowedHosts`: `cdn.example.com`, `*.example.com` (below it, not itself),
  *   with `:port` for a port other than that of the scheme; `any` drops this test only.
  * - Every address of the host must be public, whatever form it is written in; the address that was

@@ -7,8 +7,8 @@ import { readAnswer, textOf, type Answer } from './read-answer';
 
 export interface GuardedFetcherOptions {
   readonly clock: Clock;
-  /** Exact `host:port` pairs that may be plain http on loopback; empty in production. */
-  readonly insecureLoopbackHosts: readonly string[];
+  /** Exact `host:port` pairs that may be plain http on this machine or its private network; empty in production. */
+  readonly insecureLocalHosts: readonly string[];
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
   readonly totalTimeoutMs?: number;
@@ -57,10 +57,10 @@ interface Fetching {
 /** Goes from redirect to redirect; each is judged as if it were the first URL. */
 async function followTo(fetching: Fetching, url: string, rangeStart: number): Promise<Answer> {
   const { settings, openOptions } = fetching;
-  const { insecureLoopbackHosts } = settings;
+  const { insecureLocalHosts } = settings;
   const rules: TargetRules = {
     allowedHosts: openOptions.allowedHosts,
-    insecureLoopbackHosts,
+    insecureLocalHosts,
     resolve: (hostname) => untilAborted(settings.resolve(hostname), fetching.signal),
   };
   let next = url;

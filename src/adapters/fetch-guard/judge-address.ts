@@ -18,6 +18,9 @@ export function isPublicAddress(address: string): boolean {
     : !PLATFORM_ADDRESSES.has(parsed.toString());
 }
 
-export function isLoopbackAddress(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback';
+const LOCAL_RANGES = new Set(['loopback', 'private', 'uniqueLocal']);
+
+/** This machine, or its own private network; never link-local, where cloud metadata is served. */
+export function isLocalAddress(address: string): boolean {
+  return ipaddr.isValid(address) && LOCAL_RANGES.has(ipaddr.parse(address).range());
 }

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import type { FetchRefusal } from '../../ports/output-source';
-import { isLoopbackAddress, isPublicAddress } from './judge-address';
+import { isLocalAddress, isPublicAddress } from './judge-address';
 
 /** Answers every address of a name; rejects when there is none. */
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 export interface TargetRules {
   readonly allowedHosts: readonly string[] | 'any';
-  /** Exact `host:port` pairs that may be plain http and on loopback. */
-  readonly insecureLoopbackHosts: readonly string[];
+  /** Exact `host:port` pairs that may be plain http, on this machine or its private network. */
+  readonly insecureLocalHosts: readonly string[];
   readonly resolve: Resolver;
 }
 
@@ -33,7 +33,7 @@ export async function judgeTarget(
   // The parser turns every spelling of an IPv4 address (2130706433, 0x7f.1, 127.1) into the plain one.
   const url = new URL(text, base?.href);
   const hostAndPort = `${url.hostname}:${portOf(url)}`;
-  const insecure = rules.insecureLoopbackHosts.includes(hostAndPort);
+  const insecure = rules.insecureLocalHosts.includes(hostAndPort);
   const refusal = judgeUrl(url, hostAndPort, insecure, rules.allowedHosts);
   if (refusal) return refusal;
 
@@ -41,7 +41,7 @@ export async function judgeTarget(
   const addresses = isIP(hostname) ? [hostname] : await resolveOrNull(rules.resolve, hostname);
   if (addresses === null) return { kind: 'UNRESOLVED', detail: `no address for ${hostname}` };
   // One bad address condemns the name: which of them a later lookup would pick is anyone's guess.
-  const isAllowed = insecure ? isLoopbackAddress : isPublicAddress;
+  const isAllowed = insecure ? isLocalAddress : isPublicAddress;
   const bad = addresses.find((address) => !isAllowed(address));
   if (bad !== undefined) return refused('ADDRESS_NOT_ALLOWED', `${hostname} is at ${bad}`);
   const address = addresses[0];

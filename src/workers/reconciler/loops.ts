@@ -10,6 +10,9 @@ import type { Container } from '../../runtime/container';
 import { consume, loop } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
+/** Older than any write can still be: what a crash left behind in the object store. */
+const LEFTOVER_AGE_MS = 24 * 3_600_000;
+
 export const startReconcilerLoops = async (container: Container): Promise<Running[]> => {
   const { context, slots, objects, partitions, provider, config } = container;
   const matchOrphans = createOrphanMatcher(context);
@@ -30,6 +33,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       await rescueStuck(context);
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
+      await objects.sweepTemporary(new Date(context.clock.now().getTime() - LEFTOVER_AGE_MS));
       return { busy: false, dueAt: null };
     }),
     loop(container, 'partitions', null, 3_600_000, async () => {

@@ -66,7 +66,7 @@ afterEach(() => origin.stop());
 function fetcherWith(options: Partial<GuardedFetcherOptions> = {}): OutputSource {
   return createGuardedFetcher({
     clock: { now: () => new Date(Date.UTC(2030, 0, 1)) },
-    insecureLoopbackHosts: [],
+    insecureLocalHosts: [],
     resolve: async () => [PUBLIC],
     // Stands for the internet: whatever address was judged, the bytes go to the origin, without TLS.
     connect: (target, callback) => {
@@ -83,7 +83,7 @@ function fetcherWith(options: Partial<GuardedFetcherOptions> = {}): OutputSource
 function sandboxFetcher(options: Partial<GuardedFetcherOptions> = {}): OutputSource {
   return createGuardedFetcher({
     clock: { now: () => new Date(Date.UTC(2030, 0, 1)) },
-    insecureLoopbackHosts: [origin.host],
+    insecureLocalHosts: [origin.host],
     ...options,
   });
 }
@@ -179,14 +179,14 @@ describe('targets that get no byte', () => {
   });
 
   it('a loopback host that is not listed with just this port is refused', async () => {
-    const fetcher = sandboxFetcher({ insecureLoopbackHosts: ['127.0.0.1:1'] });
+    const fetcher = sandboxFetcher({ insecureLocalHosts: ['127.0.0.1:1'] });
     expect((await open(fetcher, `http://${origin.host}/`)).kind).toBe('REFUSED');
     expectUntouched();
   });
 
   it('a listed loopback host that resolves elsewhere is refused', async () => {
     const fetcher = sandboxFetcher({
-      insecureLoopbackHosts: [`sandbox.test:${origin.port}`],
+      insecureLocalHosts: [`sandbox.test:${origin.port}`],
       resolve: async () => [PUBLIC],
     });
     const opening = await open(fetcher, `http://sandbox.test:${origin.port}/`);
@@ -474,7 +474,7 @@ describe('answers that are no output', () => {
     await closed.start();
     const { host } = closed;
     await closed.stop();
-    const fetcher = sandboxFetcher({ insecureLoopbackHosts: [host] });
+    const fetcher = sandboxFetcher({ insecureLocalHosts: [host] });
     expect((await open(fetcher, `http://${host}/`)).kind).toBe('UNAVAILABLE');
   });
 });
