@@ -20,6 +20,7 @@ import { buildApiSchema } from './schema';
 import { GRAPHQL_PATH, openGraphqlSocket } from './socket/graphql-socket';
 
 const LOOK_MS = 3_000;
+const UPLOAD_TIME_LIMIT_MS = 3_600_000;
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 export interface ApiServer {
@@ -45,6 +46,8 @@ export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
   await apollo.start();
   const state = { isDraining: false };
   const httpServer = createServer(createApp(deps, apollo, feeds, state));
+  // An upload of many minutes is no attack; a body that stands still is cut by the object routes.
+  httpServer.requestTimeout = UPLOAD_TIME_LIMIT_MS;
   const socket = openGraphqlSocket(httpServer, schema, deps, feeds);
   return {
     httpServer,
