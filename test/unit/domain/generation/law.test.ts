@@ -8,6 +8,7 @@ import {
 } from '../../../../src/domain/attempt/statuses';
 import {
   CURRENT_ATTEMPT_BESIDE,
+  EVERY_ATTEMPT_STATUS_IS_LISTED,
   mayStandBeside,
 } from '../../../../src/domain/generation/attempt-pairs';
 import { decide } from '../../../../src/domain/generation/decide';
@@ -199,6 +200,10 @@ describe('the law of a generation', () => {
 });
 
 describe('the pairs of task and attempt', () => {
+  it('know every attempt status, by the compiler', () => {
+    expect(EVERY_ATTEMPT_STATUS_IS_LISTED).toBe(true);
+  });
+
   it('list an attempt status beside every status from the first dispatch on', () => {
     const beforeDispatch: readonly TaskStatus[] = ['CREATED', 'VALIDATING', 'QUOTA_RESERVED'];
     for (const status of TASK_STATUSES) {
