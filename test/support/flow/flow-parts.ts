@@ -141,7 +141,7 @@ export const createFlowParts = async (options: PartsOptions): Promise<FlowParts>
       ...provider,
       source: createGuardedFetcher({
         clock,
-        insecureLoopbackHosts: [new URL(sandbox.url).host],
+        insecureLocalHosts: [new URL(sandbox.url).host],
       }),
     },
     media,
