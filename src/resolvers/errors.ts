@@ -44,7 +44,11 @@ export class ApiError extends GraphQLError {
     extensions: Readonly<Record<string, unknown>> = {},
   ) {
     const { httpStatus: status, retryable } = ERROR_RULES[code];
-    super(message, { extensions: { ...extensions, code, retryable, http: { status } } });
+    // Only the HTTP answer reads these; `toPublicError` takes them out.
+    const headers = retryable ? { headers: new Map([['retry-after', String(RETRY_AFTER_S)]]) } : {};
+    super(message, {
+      extensions: { ...extensions, code, retryable, http: { status, ...headers } },
+    });
   }
 }
 
@@ -125,7 +129,7 @@ type Show = (
 /** Errors of the GraphQL library: syntax, validation, values that do not fit their type. */
 const shownOfLibrary = (formatted: GraphQLFormattedError, shown: Show): GraphQLFormattedError => {
   const { message } = formatted;
-  if (/^Syntax Error: Document contains more than/.test(message)) {
+  if (/^Syntax Error: Document contains more /.test(message)) {
     return shown('QUERY_TOO_COMPLEX', message);
   }
   if (message.startsWith('Syntax Error')) return shown('GRAPHQL_PARSE_FAILED', message);

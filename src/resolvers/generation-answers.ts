@@ -68,18 +68,16 @@ export const playbackOf = async (context: ApiContext, task: Task): Promise<Playb
   const outputs = await context.loaders.outputsOfTask.load(keyOf(task));
   const proxy = readyOf(outputs, 'PROXY');
   if (proxy === null) return null;
-  const [playable, hls, thumbnail] = await Promise.all(
-    [proxy, readyOf(outputs, 'HLS'), readyOf(outputs, 'THUMBNAIL')].map((asset) =>
-      asset === null ? null : signUrl(context.deps, asset),
-    ),
-  );
-  if (playable == null) return null;
-  return {
-    url: playable.url,
-    hlsUrl: hls?.url ?? null,
-    thumbnailUrl: thumbnail?.url ?? null,
-    expiresAt: playable.expiresAt,
+  const urlOf = async (kind: AssetKind): Promise<string | null> => {
+    const asset = readyOf(outputs, kind);
+    return asset === null ? null : (await signUrl(context.deps, asset)).url;
   };
+  const [{ url, expiresAt }, hlsUrl, thumbnailUrl] = await Promise.all([
+    signUrl(context.deps, proxy),
+    urlOf('HLS'),
+    urlOf('THUMBNAIL'),
+  ]);
+  return { url, hlsUrl, thumbnailUrl, expiresAt };
 };
 
 /** The latest one: a corrupt raw file may have been fetched, and derived from, again. */

@@ -63,7 +63,7 @@ export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
     close: async (drainMs) => {
       state.isDraining = true;
       await socket.close();
-      feeds.close();
+      await feeds.close();
       await closeHttp(httpServer, drainMs);
       await apollo.stop();
     },

@@ -19,7 +19,8 @@ export interface LiveFeeds {
   followGenerationsOf(tenantId: string): Mailbox<Task>;
   /** How much is followed and listened to; all 0 when nobody subscribes. */
   counts(): { readonly rows: number; readonly tenants: number; readonly topics: number };
-  close(): void;
+  /** Reads nothing more; resolves when no read is under way. */
+  close(): Promise<void>;
 }
 
 /** Progress and waiting change without a version. */
@@ -65,6 +66,9 @@ export const createLiveFeeds = (options: {
       tenants: tenants.size,
       topics: doorbells.size,
     }),
-    close: () => clearInterval(timer),
+    close: async () => {
+      clearInterval(timer);
+      await Promise.all([generations, assets, tenants].map((feed) => feed.close()));
+    },
   };
 };

@@ -29,6 +29,7 @@ export class RowFeed<Row extends RowKey> {
   private readonly watched = new Map<string, Watched<Row>>();
   private readonly dirty = new Set<string>();
   private reading: Promise<void> | null = null;
+  private isClosed = false;
 
   constructor(private readonly options: RowFeedOptions<Row>) {}
 
@@ -56,6 +57,13 @@ export class RowFeed<Row extends RowKey> {
   lookAtAll(): void {
     for (const id of this.watched.keys()) this.dirty.add(id);
     this.readDirty();
+  }
+
+  /** Reads nothing more; resolves when no read is under way. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.dirty.clear();
+    await this.reading;
   }
 
   private watch(row: Row, mailbox: Mailbox<Row>): () => void {
@@ -91,6 +99,7 @@ export class RowFeed<Row extends RowKey> {
 
   /** One read at a time: rings during a read wait for it and then share the next one. */
   private readDirty(): void {
+    if (this.isClosed) return;
     this.reading ??= this.drain().finally(() => (this.reading = null));
   }
 

@@ -36,6 +36,7 @@ export interface TenantFeedOptions {
  */
 export class TenantFeed {
   private readonly followed = new Map<string, Followed>();
+  private isClosed = false;
 
   constructor(private readonly options: TenantFeedOptions) {}
 
@@ -58,6 +59,17 @@ export class TenantFeed {
 
   lookAtAll(): void {
     for (const tenantId of this.followed.keys()) this.look(tenantId);
+  }
+
+  /** Reads nothing more; resolves when no read is under way. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    const entries = [...this.followed.values()];
+    for (const entry of entries) {
+      entry.dirty.clear();
+      entry.isLooking = false;
+    }
+    await Promise.all(entries.map(({ reading }) => reading ?? Promise.resolve()));
   }
 
   private watch(tenantId: string, mailbox: Mailbox<Task>): () => void {
@@ -104,6 +116,7 @@ export class TenantFeed {
   }
 
   private readDirty(tenantId: string, entry: Followed): void {
+    if (this.isClosed) return;
     entry.reading ??= this.drain(tenantId, entry).finally(() => (entry.reading = null));
   }
 
