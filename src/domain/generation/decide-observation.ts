@@ -57,7 +57,7 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
   const freed: Effect[] = ended ? [FREE_SLOT] : [];
   if (attemptTo === null && !attempt.hasJob) return decideImpossibleJob(facts, event);
   if (isTerminal(facts.status)) {
-    return ignore('TERMINAL', [...freed, ...effectsAfterEnd(attempt, event, attemptTo)], attemptTo);
+    return ignore('TERMINAL', [...freed, ...effectsAfterEnd(attempt, event)], attemptTo);
   }
   if (!attempt.isCurrent) {
     // A cancel may wait for nothing but this attempt: its failure or its stop is the end.
@@ -115,12 +115,10 @@ const decideImpossibleJob = (facts: TaskFacts, event: Observed): Decision =>
   ]);
 
 /** After the end nothing moves the task: a late result is kept, a job first seen now is stopped. */
-const effectsAfterEnd = (
-  attempt: AttemptFacts,
-  event: Observed,
-  attemptTo: AttemptStatus | null,
-): readonly Effect[] => {
-  if (attemptTo === 'SUCCEEDED') return [recordFinding('LATE_RESULT')];
+const effectsAfterEnd = (attempt: AttemptFacts, event: Observed): readonly Effect[] => {
+  // Also of an attempt that had ended otherwise: a cancel was confirmed, and the job completed all the same.
+  const isResult = event.job === 'SUCCEEDED' && event.hasOutputs;
+  if (isResult && attempt.status !== 'SUCCEEDED') return [recordFinding('LATE_RESULT')];
   return isAlive(event) && !attempt.hasJob ? [REQUEST_CANCEL] : [];
 };
 

@@ -270,7 +270,7 @@ follows(
   'terminals are sticky, and facts that come later are kept',
   `
   CANCELED/CANCELED      | observed RUNNING               | ignored TERMINAL
-  CANCELED/CANCELED      | observed SUCCEEDED with-output | ignored TERMINAL
+  CANCELED/CANCELED      | observed SUCCEEDED with-output | ignored TERMINAL, finding LATE_RESULT
   CANCELED               | cancel_requested               | ignored TERMINAL
   SUCCEEDED/SUCCEEDED    | cancel_requested               | ignored TERMINAL
   SUCCEEDED/SUCCEEDED    | deadline_passed                | ignored TERMINAL
