@@ -6,8 +6,12 @@ export const expectOneJobOneCharge = async (
   product: RunningProduct,
   generationId: string,
 ): Promise<void> => {
-  const status = await product.untilStatus(generationId, TERMINAL_STATUSES, 120_000);
   const id = toUuid('generation', generationId);
+  const status = await product
+    .untilStatus(generationId, TERMINAL_STATUSES, 90_000)
+    .catch(async (error: unknown) => {
+      throw new Error(`${String(error)}\n${await describeState(product, id)}`);
+    });
   const { rows: kinds } = await product.pool.query<{ kind: string; count: number }>(
     'SELECT kind, count(*)::int FROM credit_ledger WHERE task_id = $1 GROUP BY kind ORDER BY kind',
     [id],
@@ -34,4 +38,31 @@ export const expectOneJobOneCharge = async (
     attempts: 1,
   });
   expect(events.map((event) => event.task_version)).toEqual(events.map((_, index) => index + 1));
+};
+
+/** Where the generation stands and what waits for whom: what a person would look at first. */
+const describeState = async (product: RunningProduct, id: string | null): Promise<string> => {
+  const read = async (sql: string, values: readonly unknown[]): Promise<string> => {
+    const { rows } = await product.pool.query(sql, [...values]);
+    return rows.map((row) => JSON.stringify(row)).join('\n');
+  };
+  return [
+    await read(
+      'SELECT status, version, updated_at, next_retry_at, wait_reason FROM generation_tasks WHERE id = $1',
+      [id],
+    ),
+    await read(
+      'SELECT status, job_id, lease_until, next_poll_at, poll_errors FROM task_attempts WHERE task_id = $1',
+      [id],
+    ),
+    await read(
+      "SELECT consumer_group, type, status, deliveries, available_at, last_error FROM bus_messages WHERE envelope->'payload'->>'taskId' = $1",
+      [id],
+    ),
+    await read(
+      "SELECT type, status, available_at FROM outbox_events WHERE aggregate_id = $1 AND status <> 'PUBLISHED'",
+      [id],
+    ),
+    await read('SELECT clock_timestamp() AS now', []),
+  ].join('\n');
 };

@@ -141,8 +141,10 @@ const readSandboxJobs = async (platform: Platform, dataDir: string) => {
   const response = await fetch(`${platform.sandboxUrl}/_admin/jobs`, {
     headers: { authorization: `Bearer ${state.sandbox.apiKey}` },
   });
-  const body = (await response.json()) as { jobs: { id: string; reference: string | null }[] };
-  return body.jobs;
+  const { data } = (await response.json()) as {
+    data: { id: string; request: { reference: string | null } }[];
+  };
+  return data.map(({ id, request }) => ({ id, reference: request.reference }));
 };
 
 const present = <T>(value: T | null): T => {
