@@ -16,12 +16,15 @@ export interface FlowOptions {
   readonly processes: 'each' | 'one';
   readonly contenders: readonly Contender[];
   readonly idleSeconds: number;
+  /** Also show which statements one burst of the product runs, per task. */
+  readonly showsStatements: boolean;
 }
 
 export const readFlowOptions = (args: readonly string[], usage: string): FlowOptions => {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      statements: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
       tasks: { type: 'string' },
       'open-seconds': { type: 'string' },
@@ -45,9 +48,10 @@ export const readFlowOptions = (args: readonly string[], usage: string): FlowOpt
     tasks: number(values.tasks, short ? 200 : 2_000, 1),
     openSeconds: number(values['open-seconds'], short ? 5 : 60, 0),
     rates: values.rates.split(',').map((rate) => number(rate, 0, 1)),
-    rounds: number(values.rounds, short ? 1 : 3, 1),
+    rounds: number(values.rounds, short ? 1 : 3, 0),
     processes,
     contenders: CONTENDERS.filter((each) => wanted.includes(each)),
+    showsStatements: values.statements,
     idleSeconds: number(values['idle-seconds'], 10, 0),
   };
 };

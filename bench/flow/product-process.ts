@@ -1,13 +1,14 @@
 import { createGeneration } from '../../src/flow/create/create-generation';
+import { createMediaConsumer } from '../../src/flow/media/process-media';
 import { topics } from '../../src/flow/notify/announce-change';
 import { WORKERS, type WorkerName } from '../../src/domain/stages';
 import { readConfig } from '../../src/runtime/config';
 import { createContainer, type Container } from '../../src/runtime/container';
+import { consume } from '../../src/runtime/parts';
 import type { Running } from '../../src/runtime/run-worker';
 import { startAssetValidatorLoops } from '../../src/workers/asset-validator/loops';
 import { startBillingLoops } from '../../src/workers/billing/loops';
 import { startCallbackLoops } from '../../src/workers/callback/loops';
-import { startMediaLoops } from '../../src/workers/media/loops';
 import { startNotificationLoops } from '../../src/workers/notification/loops';
 import { startOutboxRelayLoops } from '../../src/workers/outbox-relay/loops';
 import { startOutputFetchLoops } from '../../src/workers/output-fetch/loops';
@@ -20,6 +21,19 @@ import { createEndings, driveLoad } from './drive-load';
 import { withInstantParts } from './instant-parts';
 import { serveContender, type ContenderProcess } from './serve-contender';
 
+/** Without ffmpeg there is no reason for one at a time: as many as several media workers would have. */
+const MEDIA_AT_ONCE = 8;
+
+const startBenchMedia = async (container: Container): Promise<Running[]> => {
+  const { objects, moderation, context } = container;
+  const deps = { objects, moderation, ...(await container.media()) };
+  return [
+    consume(container, 'media', MEDIA_AT_ONCE, {
+      'media.process.requested': createMediaConsumer(context, deps),
+    }),
+  ];
+};
+
 const LOOPS: Readonly<Record<WorkerName, (container: Container) => Promise<Running[]>>> = {
   'asset-validator': startAssetValidatorLoops,
   'outbox-relay': startOutboxRelayLoops,
@@ -29,7 +43,7 @@ const LOOPS: Readonly<Record<WorkerName, (container: Container) => Promise<Runni
   poller: startPollerLoops,
   reducer: startReducerLoops,
   'output-fetch': startOutputFetchLoops,
-  media: startMediaLoops,
+  media: startBenchMedia,
   notification: startNotificationLoops,
   billing: startBillingLoops,
   reconciler: startReconcilerLoops,

@@ -6,6 +6,7 @@ import type { Load } from './bench-protocol';
 import { startBenchServer, type BenchServer } from './bench-server';
 import type { Contender, FlowOptions } from './flow-options';
 import { CONCURRENCY, measure, startContender, type Measured } from './measure-contender';
+import { countStatements } from './count-statements';
 import { measureIdle } from './measure-idle';
 import { printTables, type Series } from './print-tables';
 
@@ -25,6 +26,7 @@ export const runFlowBench = async (options: FlowOptions): Promise<void> => {
     );
     const series = await runRounds(options, server, admin);
     printTables(series, options, say);
+    if (options.showsStatements) await showStatements(options, server, admin);
     if (options.contenders.includes('product') && options.idleSeconds > 0)
       await showIdle(options, server, admin);
   } finally {
@@ -87,6 +89,28 @@ const showIdle = async (
       `\nIdle: ${idle.queriesPerSecond.toFixed(1)} queries/s of ${fleet.size} processes, ${idle.queriesPerSecondAndProcess.toFixed(2)} each (aim: at most 3)`,
     );
     for (const line of idle.most) say(`  ${line}`);
+  } finally {
+    await fleet.stop();
+  }
+};
+
+const showStatements = async (
+  options: FlowOptions,
+  server: BenchServer,
+  admin: Client,
+): Promise<void> => {
+  const fleet = await startContender('product', server, options.processes);
+  try {
+    await fleet.run({ tasks: 20, ratePerSecond: 20 });
+    const counts = await countStatements(admin, server.databaseUrl, async () => {
+      await fleet.run({ tasks: options.tasks, ratePerSecond: null });
+    });
+    say(`\nStatements of a burst of ${options.tasks}: calls and milliseconds a task`);
+    for (const { calls, totalMs, query } of counts) {
+      say(
+        `${(calls / options.tasks).toFixed(2).padStart(8)} ${(totalMs / options.tasks).toFixed(2).padStart(8)}  ${query}`,
+      );
+    }
   } finally {
     await fleet.stop();
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock';
 import type { Log } from '../ports/log';
 import type { Delivery, MessageBus } from '../ports/message-bus';
 import type { ConsumerGroup, MessageType } from '../ports/messages';
-import { startLoop, type RunningLoop } from './loop';
+import { startLoop, type Round, type RunningLoop } from './loop';
 
 export interface ConsumerOptions {
   readonly group: ConsumerGroup;
@@ -21,6 +21,9 @@ export interface ConsumerOptions {
   readonly drainMs: number;
 }
 
+/** What gathers for this long leaves together: one acknowledgement, one look at the bus. */
+const GATHER_MS = 5;
+
 /**
  * Receives a group's messages and runs their use cases: several at once, those of one aggregate one after the other. Leases
  * are renewed while work runs; an acknowledgement follows the commit; a failure hands the message back with backoff.
@@ -28,27 +31,24 @@ export interface ConsumerOptions {
 export const startConsumer = (options: ConsumerOptions): RunningLoop => {
   const work = createWorkInHand(options);
   let wakeLoop: () => void = () => undefined;
+  let idleRound = true;
   const loop = startLoop({
     name: options.group,
     slowPollMs: options.slowPollMs,
     now: () => options.clock.now(),
     log: options.log,
     listen: (wake) => {
-      wakeLoop = wake;
-      work.onRoom(wake);
-      return options.listen(wake);
+      wakeLoop = () => {
+        idleRound = false;
+        wake();
+      };
+      work.onRoom(wakeLoop);
+      return options.listen(wakeLoop);
     },
     round: async () => {
-      const room = options.concurrency - work.count();
-      if (room <= 0) return { busy: false, dueAt: null };
-      const deliveries = await options.bus.receive(options.group, {
-        max: room,
-        leaseMs: options.leaseMs,
-        now: options.clock.now(),
-      });
-      for (const delivery of deliveries) work.take(delivery);
-      if (deliveries.length === room) return { busy: true, dueAt: null };
-      return { busy: deliveries.length > 0, dueAt: await dueAt(options, deliveries.length) };
+      const asksWhenDue = idleRound;
+      idleRound = true;
+      return receiveOnce(options, work, asksWhenDue);
     },
   });
   const heartbeat = setInterval(() => void work.renew(), Math.max(options.leaseMs / 3, 50));
@@ -62,39 +62,38 @@ export const startConsumer = (options: ConsumerOptions): RunningLoop => {
   };
 };
 
-const dueAt = (options: ConsumerOptions, received: number): Promise<Date | null> =>
-  received > 0 ? Promise.resolve(null) : options.bus.nextDueAt(options.group);
+/**
+ * One look at the bus. A batch that is not full has emptied it: the next look waits for the bell. Only a look that nobody asked for
+ * also asks what becomes due by itself, so that a message costs one statement to receive and not three.
+ */
+const receiveOnce = async (
+  options: ConsumerOptions,
+  work: ReturnType<typeof createWorkInHand>,
+  asksWhenDue: boolean,
+): Promise<Round> => {
+  const room = options.concurrency - work.count();
+  if (room <= 0) return { busy: false, dueAt: work.returns.next() };
+  const deliveries = await options.bus.receive(options.group, {
+    max: room,
+    leaseMs: options.leaseMs,
+    now: options.clock.now(),
+  });
+  for (const delivery of deliveries) work.take(delivery);
+  if (deliveries.length === 0 && asksWhenDue) {
+    const dueAt = await options.bus.nextDueAt(options.group);
+    if (dueAt !== null) work.returns.add(dueAt);
+  }
+  return { busy: false, dueAt: work.returns.next() };
+};
 
 /** Deliveries being worked on, and those done but not acknowledged yet. */
 const createWorkInHand = (options: ConsumerOptions) => {
   const inHand = new Set<Delivery>();
   const lastOfAggregate = new Map<string, Promise<void>>();
   const abort = new AbortController();
-  let done: Delivery[] = [];
-  let flushing: Promise<void> | null = null;
-  let room: () => void = () => undefined;
-
-  /** Acknowledgements of one moment leave together: one statement, one commit. */
-  const flush = (): Promise<void> => {
-    flushing ??= new Promise((resolve) => {
-      setImmediate(() => {
-        const batch = done;
-        done = [];
-        flushing = null;
-        options.bus
-          .acknowledge(options.group, batch)
-          .catch((error: unknown) => {
-            // Not acknowledged: it comes again and the inbox stops it.
-            options.log.warn('acknowledgement failed', {
-              group: options.group,
-              error: String(error),
-            });
-          })
-          .finally(resolve);
-      });
-    });
-    return flushing;
-  };
+  const acknowledgements = createAcknowledgements(options);
+  const room = createRoomBell(options.concurrency, () => inHand.size);
+  const returns = createDueTimes(() => options.clock.now());
 
   const handle = async (delivery: Delivery): Promise<void> => {
     const { envelope } = delivery;
@@ -102,12 +101,13 @@ const createWorkInHand = (options: ConsumerOptions) => {
     if (handler === undefined)
       throw new Error(`Group ${options.group} has no use case for ${envelope.eventType}`);
     const consumed = await handler(envelope, abort.signal);
-    if (consumed.kind === 'RETRY') {
-      await options.bus.retryLater(options.group, delivery, consumed.at, consumed.reason);
-      return;
-    }
-    done.push(delivery);
-    await flush();
+    if (consumed.kind === 'RETRY') await giveBack(delivery, consumed.at, consumed.reason);
+    else acknowledgements.add(delivery);
+  };
+
+  const giveBack = async (delivery: Delivery, at: Date, reason: string): Promise<void> => {
+    returns.add(at);
+    await options.bus.retryLater(options.group, delivery, at, reason);
   };
 
   const handBack = async (delivery: Delivery, error: unknown): Promise<void> => {
@@ -122,7 +122,7 @@ const createWorkInHand = (options: ConsumerOptions) => {
       deliveries: delivery.deliveries,
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
-    await options.bus.retryLater(options.group, delivery, at, String(error));
+    await giveBack(delivery, at, String(error));
   };
 
   const take = (delivery: Delivery): void => {
@@ -140,7 +140,7 @@ const createWorkInHand = (options: ConsumerOptions) => {
       .finally(() => {
         inHand.delete(delivery);
         if (lastOfAggregate.get(aggregate) === mine) lastOfAggregate.delete(aggregate);
-        room();
+        room.freed();
       });
     lastOfAggregate.set(aggregate, mine);
   };
@@ -148,12 +148,9 @@ const createWorkInHand = (options: ConsumerOptions) => {
   return {
     take,
     count: (): number => inHand.size,
-    onRoom: (wake: () => void): void => {
-      // Only a full hand waits for room; else each end of work would cost a look at an empty bus.
-      room = () => {
-        if (inHand.size === options.concurrency - 1) wake();
-      };
-    },
+    onRoom: room.onRoom,
+    /** When something in the bus becomes due by itself, as far as this process knows. */
+    returns,
     renew: async (): Promise<void> => {
       if (inHand.size === 0) return;
       try {
@@ -173,7 +170,88 @@ const createWorkInHand = (options: ConsumerOptions) => {
       );
       await all;
       clearTimeout(timer);
-      await flush();
+      room.close();
+      await acknowledgements.flush();
+    },
+  };
+};
+
+/** Instants at which a look is due; past ones are forgotten. */
+const createDueTimes = (now: () => Date) => {
+  const times = new Set<number>();
+  return {
+    add: (at: Date): void => void times.add(at.getTime()),
+    next: (): Date | null => {
+      const present = now().getTime();
+      let first: number | null = null;
+      for (const time of times) {
+        if (time <= present) times.delete(time);
+        else if (first === null || time < first) first = time;
+      }
+      return first === null ? null : new Date(first);
+    },
+  };
+};
+
+/** Acknowledgements of one moment leave together: one statement, one commit. Nobody waits for them; one that is lost repeats. */
+const createAcknowledgements = (options: ConsumerOptions) => {
+  let done: Delivery[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  let sending: Promise<void> = Promise.resolve();
+
+  const send = async (): Promise<void> => {
+    const batch = done;
+    done = [];
+    if (batch.length === 0) return;
+    try {
+      await options.bus.acknowledge(options.group, batch);
+    } catch (error) {
+      // Not acknowledged: it comes again and the inbox stops it.
+      options.log.warn('acknowledgement failed', { group: options.group, error: String(error) });
+    }
+  };
+  const flush = (): Promise<void> => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    sending = sending.then(send);
+    return sending;
+  };
+  return {
+    add: (delivery: Delivery): void => {
+      done.push(delivery);
+      timer ??= setTimeout(() => void flush(), GATHER_MS);
+    },
+    flush,
+  };
+};
+
+/**
+ * Rings when a hand that was full has room: at once when half of it is free, else after a moment in which more may become free, so
+ * that a backlog is received in batches and a slow message keeps nobody waiting.
+ */
+const createRoomBell = (concurrency: number, count: () => number) => {
+  let ring: () => void = () => undefined;
+  let wasFull = false;
+  let timer: NodeJS.Timeout | null = null;
+  const ringNow = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    wasFull = false;
+    ring();
+  };
+  return {
+    onRoom: (wake: () => void): void => {
+      ring = wake;
+    },
+    freed: (): void => {
+      if (count() >= concurrency - 1) wasFull = true;
+      if (!wasFull) return;
+      if (count() <= concurrency / 2) ringNow();
+      else timer ??= setTimeout(ringNow, GATHER_MS);
+    },
+    close: (): void => {
+      if (timer !== null) clearTimeout(timer);
+      ring = () => undefined;
     },
   };
 };

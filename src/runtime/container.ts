@@ -14,24 +14,27 @@ import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
 import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
 import { createPostgresSlots } from '../adapters/postgres/slots/postgres-slots';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
+import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog';
 import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
 import { createLog } from '../adapters/telemetry/pino-log';
 import type { FlowContext } from '../flow/flow-context';
+import { bellOfGroup, ringGroups } from '../flow/relay/ring-groups';
 import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
-import { crashpoint } from '../ports/crash-points';
+import type { Clock } from '../ports/clock';
 import type { Log } from '../ports/log';
 import type { Bell, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { Slots } from '../ports/slots';
 import type { AccountRow } from '../ports/stores/catalog-store';
+import type { UnitOfWork } from '../ports/unit-of-work';
 import type { Config } from './config';
 import { createMediaParts, type MediaParts } from './media-parts';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
 
 /** Channels of the bell. */
 export const bells = {
-  group: (group: string): string => `group:${group}`,
+  group: bellOfGroup,
   outbox: OUTBOX_BELL,
   slots: 'slots',
   polls: 'polls',
@@ -71,6 +74,7 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 const RING_BURST_MS = 5;
 const DELIVERIES_MAX = 20;
+const CATALOG_AGE_MS = 1_000;
 
 export const createContainer = (config: Config, name: string): Container => {
   const secrets = resolveSecrets(config);
@@ -96,7 +100,7 @@ export const createContainer = (config: Config, name: string): Container => {
     burstIntervalMs: RING_BURST_MS,
   });
   const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
-  const uow = createUnitOfWork({ pool: facts, bell, log });
+  const uow = remembering(createUnitOfWork({ pool: facts, bell, log }), clock);
   const context: FlowContext = {
     uow,
     clock,
@@ -131,10 +135,7 @@ export const createContainer = (config: Config, name: string): Container => {
     bus: createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
     mover: createPostgresOutboxMover({
       pool: rebuildable,
-      onMoved: (groups) => {
-        crashpoint('relay.after_mark_before_bell');
-        for (const group of groups) bell.ring(bells.group(group));
-      },
+      onMoved: ringGroups(bell),
     }),
     slots,
     pubSub,
@@ -162,7 +163,7 @@ export const createContainer = (config: Config, name: string): Container => {
       (await uow.stores.catalog.listAccounts())
         .filter((row) => row.providerId === providerId)
         .map(withSecret),
-    source: createGuardedFetcher({ clock, insecureLoopbackHosts: loopbackHosts(config, secrets) }),
+    source: createGuardedFetcher({ clock, insecureLocalHosts: localHosts(config, secrets) }),
     moderation: createRuleModeration(DEFAULT_RULES),
     malware: createSignatureScanner(new Map()),
     partitions: createPartitionStore(facts),
@@ -187,6 +188,12 @@ const createGateways = (context: FlowContext): ReadonlyMap<string, ProviderGatew
       }),
     ],
   ]);
+
+/** Reads outside transactions may be a second late in seeing a change of the catalogue. */
+const remembering = (uow: UnitOfWork, clock: Clock): UnitOfWork => ({
+  stores: { ...uow.stores, catalog: rememberCatalog(uow.stores.catalog, clock, CATALOG_AGE_MS) },
+  transact: uow.transact,
+});
 
 /** A freed slot is news for the scheduler. */
 const ringing = (slots: Slots, bell: Bell): Slots => ({
@@ -214,8 +221,8 @@ const accountWithSecret = (row: AccountRow, secrets: ResolvedSecrets): ProviderA
   };
 };
 
-/** Plain http on loopback is allowed for the sandbox alone, and never in production. */
-const loopbackHosts = (config: Config, secrets: ResolvedSecrets): string[] =>
+/** Plain http on a local address is allowed for the sandbox alone, and never in production. */
+const localHosts = (config: Config, secrets: ResolvedSecrets): string[] =>
   config.production || secrets.sandbox === null ? [] : [new URL(secrets.sandbox.url).host];
 
 const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {

@@ -15,6 +15,7 @@ import {
   createModerationStore,
 } from './stores/operations-store';
 import { createProviderEventStore } from './stores/provider-event-store';
+import { gatherReads } from './stores/gathered-stores';
 import { createTaskStore } from './stores/task-store';
 import type { NoteMessages } from './outbox-rows';
 
@@ -39,8 +40,9 @@ export const createUnitOfWork = ({
       log.warn('The outbox bell did not ring', { error: String(error) });
     }
   };
+  const db = poolDatabase(pool);
   return {
-    stores: createStores(poolDatabase(pool), ring),
+    stores: gatherReads(db, createStores(db, ring)),
     transact: async (work) => {
       let hasMessages = false;
       const result = await runTransaction(pool, (db) => {

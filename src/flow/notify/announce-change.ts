@@ -1,7 +1,7 @@
 import { crashpoint } from '../../ports/crash-points';
 import { payloadOf, type Envelope } from '../../ports/messages';
 import type { PubSub } from '../../ports/pub-sub';
-import { consumeOnce, type Consumer } from '../consume';
+import { APPLIED, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 
 /** Topics of the fan-out. A subscriber reads Postgres when its topic is rung. */
@@ -18,16 +18,13 @@ export const topics = {
 export const createNotificationConsumer =
   (context: FlowContext, pubSub: PubSub): Consumer =>
   async (envelope) => {
-    const { consumed } = await consumeOnce(
-      context,
-      'notification',
-      envelope,
-      async () => undefined,
-    );
+    // The dedup row is all there is to commit: one statement, which those of the same moment share.
+    const { inbox } = context.uow.stores;
+    const first = await inbox.enter('notification', envelope.eventId, context.clock.now());
     crashpoint('notify.before_publish');
-    if (consumed.kind === 'APPLIED') await publish(pubSub, envelope);
+    if (first) await publish(pubSub, envelope);
     crashpoint('notify.after_publish_before_ack');
-    return consumed;
+    return first ? APPLIED : { kind: 'DUPLICATE' };
   };
 
 const publish = async (pubSub: PubSub, envelope: Envelope): Promise<void> => {
@@ -37,7 +34,10 @@ const publish = async (pubSub: PubSub, envelope: Envelope): Promise<void> => {
     return;
   }
   const payload = payloadOf(envelope, 'task.status.changed');
-  await pubSub.publish(topics.generation(payload.taskId), { ...payload });
-  if (envelope.tenantId !== null)
-    await pubSub.publish(topics.tenant(envelope.tenantId), { ...payload });
+  await Promise.all([
+    pubSub.publish(topics.generation(payload.taskId), { ...payload }),
+    ...(envelope.tenantId === null
+      ? []
+      : [pubSub.publish(topics.tenant(envelope.tenantId), { ...payload })]),
+  ]);
 };

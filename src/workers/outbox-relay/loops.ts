@@ -3,12 +3,24 @@ import { loop } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
 const BATCH = 500;
+/** Under load the relay asks for the next delayed message no more often than this. */
+const LOOK_AHEAD_MS = 200;
 
-export const startOutboxRelayLoops = async (container: Container): Promise<Running[]> => [
-  loop(container, 'outbox-relay', bells.outbox, 1_000, async () => {
-    const moved = await container.mover.moveBatch(container.context.clock.now(), BATCH);
-    return moved > 0
-      ? { busy: true, dueAt: null }
-      : { busy: false, dueAt: await container.mover.nextDueAt() };
-  }),
-];
+export const startOutboxRelayLoops = async (container: Container): Promise<Running[]> => {
+  const { mover, context } = container;
+  let dueAt: Date | null = null;
+  let lookAt = new Date(0);
+  return [
+    loop(container, 'outbox-relay', bells.outbox, 1_000, async () => {
+      const now = context.clock.now();
+      const moved = await mover.moveBatch(now, BATCH);
+      if (moved === 0 && now >= lookAt) {
+        dueAt = await mover.nextDueAt();
+        lookAt = new Date(now.getTime() + LOOK_AHEAD_MS);
+        return { busy: false, dueAt };
+      }
+      // A batch that was not full has emptied the outbox; what came with it for later is looked up in a moment.
+      return { busy: moved === BATCH, dueAt: dueAt !== null && dueAt < lookAt ? dueAt : lookAt };
+    }),
+  ];
+};
