@@ -1,10 +1,10 @@
 const BEARER = /^Bearer +([^\s]+) *$/i;
+/** What the playground sends before a key was put in. */
+const NO_TOKEN = /^(Bearer)? *$/i;
 
 /** The token of an Authorization header; null without one, `''` for anything that is no bearer token. */
-export const readBearer = (header: string | undefined): string | null => {
-  if (header === undefined || header === '') return null;
-  return BEARER.exec(header)?.[1] ?? '';
-};
+export const readBearer = (header: string | undefined): string | null =>
+  header === undefined || NO_TOKEN.test(header) ? null : (BEARER.exec(header)?.[1] ?? '');
 
 /** The value of an Idempotency-Key header; the draft standard puts it in quotes, many clients do not. */
 export const readIdempotencyKey = (

@@ -1,7 +1,23 @@
 /* Runs in the browser, beside the globals React, ReactDOM and GraphiQL of the prebuilt files. */
-/* global React, ReactDOM, GraphiQL, document, location, fetch */
+/* global React, ReactDOM, GraphiQL, document, location, localStorage, fetch */
 
-const KEY_HINT = '{\n  "Authorization": "Bearer PASTE_YOUR_API_KEY"\n}';
+const KEY_HINT = '{\n  "Authorization": "Bearer "\n}';
+
+const HEADERS_IN_JSON = /"headers":"(?:[^"\\]|\\.)*"/g;
+
+/** GraphiQL keeps tabs and history in the browser, headers included: without them, since they hold the key. */
+const storage = {
+  getItem: (name) => localStorage.getItem(name),
+  removeItem: (name) => localStorage.removeItem(name),
+  clear: () => localStorage.clear(),
+  get length() {
+    return localStorage.length;
+  },
+  setItem: (name, value) => {
+    if (name.endsWith(':headers')) return;
+    localStorage.setItem(name, String(value).replace(HEADERS_IN_JSON, '"headers":null'));
+  },
+};
 
 async function start() {
   const answer = await fetch('/playground/assets/examples.json');
@@ -17,7 +33,7 @@ async function start() {
       fetcher,
       defaultEditorToolsVisibility: 'headers',
       defaultHeaders: KEY_HINT,
-      // Never kept in the browser: whoever uses it next would hold the key.
+      storage,
       shouldPersistHeaders: false,
       defaultTabs: examples.map(({ query }) => ({ query, headers: KEY_HINT })),
     }),

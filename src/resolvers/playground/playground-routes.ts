@@ -7,11 +7,11 @@ const ASSET_AGE_S = 3_600;
 
 /** Files of packages, under the names that page.html asks for: nothing comes from another server. */
 const ASSETS = {
-  'react.js': ['react', 'umd/react.production.min.js'],
-  'react-dom.js': ['react-dom', 'umd/react-dom.production.min.js'],
-  'graphiql.js': ['graphiql', 'graphiql.min.js'],
-  'graphiql.css': ['graphiql', 'graphiql.min.css'],
-} as const satisfies Record<string, readonly [packageName: string, file: string]>;
+  'react.js': [require.resolve('react/package.json'), 'umd/react.production.min.js'],
+  'react-dom.js': [require.resolve('react-dom/package.json'), 'umd/react-dom.production.min.js'],
+  'graphiql.js': [require.resolve('graphiql/package.json'), 'graphiql.min.js'],
+  'graphiql.css': [require.resolve('graphiql/package.json'), 'graphiql.min.css'],
+} as const satisfies Record<string, readonly [manifest: string, file: string]>;
 
 /** GraphiQL and the landing page, served by the product itself. Needs no key: requests from it do. */
 export const createPlaygroundRoutes = (): Router => {
@@ -19,17 +19,16 @@ export const createPlaygroundRoutes = (): Router => {
   const examples = JSON.stringify(readExamples());
   router.get('/', (_request, response) => sendPage(response, 'landing.html'));
   router.get('/playground', (_request, response) => sendPage(response, 'page.html'));
-  router.get('/playground/assets/page.js', (_request, response) => {
-    response.type('js').sendFile(path.join(__dirname, 'page.js'));
-  });
-  router.get('/playground/assets/pages.css', (_request, response) => {
-    response.sendFile(path.join(__dirname, 'pages.css'));
-  });
+  for (const file of ['page.js', 'pages.css', 'icon.svg']) {
+    router.get(`/playground/assets/${file}`, (_request, response) => {
+      response.sendFile(path.join(__dirname, file), { cacheControl: false });
+    });
+  }
   router.get('/playground/assets/examples.json', (_request, response) => {
     response.type('json').send(examples);
   });
-  for (const [name, [packageName, file]] of Object.entries(ASSETS)) {
-    const found = path.join(path.dirname(require.resolve(`${packageName}/package.json`)), file);
+  for (const [name, [manifest, file]] of Object.entries(ASSETS)) {
+    const found = path.join(path.dirname(manifest), file);
     router.get(`/playground/assets/${name}`, (_request, response) => {
       response.sendFile(found, { maxAge: ASSET_AGE_S * 1_000 });
     });
