@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 
+import { createIdSource } from './adapters/ids/uuid-ids';
 import { createConsoleLog } from './adapters/telemetry/console-log';
 import { createGraphqlClient, dataOf, type GraphqlClient } from './client/graphql-client';
 import { GENERATION_CREATE, type UserError } from './demo/operations';
@@ -105,7 +105,7 @@ const createGeneration = async (
       };
     }>(GENERATION_CREATE, {
       input: {
-        idempotencyKey: randomUUID(),
+        idempotencyKey: createIdSource().secret(16),
         model: options.model,
         prompt: options.prompt,
         durationMs: options.durationMs,

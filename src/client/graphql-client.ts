@@ -6,7 +6,7 @@ export interface GraphqlAnswer<T> {
   readonly data: T | null;
   readonly errors: readonly {
     readonly message: string;
-    readonly extensions?: Readonly<Record<string, unknown>>;
+    readonly extensions?: Readonly<Record<string, unknown>> & { readonly code?: string };
   }[];
   readonly headers: Headers;
 }
@@ -76,7 +76,7 @@ const events = async function* <T>(
 export const dataOf = <T>(answer: GraphqlAnswer<T>): T => {
   if (answer.data === null || answer.errors.length > 0) {
     const texts = answer.errors.map(
-      (error) => `${String(error.extensions?.['code'] ?? 'ERROR')}: ${error.message}`,
+      (error) => `${error.extensions?.code ?? 'ERROR'}: ${error.message}`,
     );
     throw new Error(`The API refused (HTTP ${answer.status}): ${texts.join('; ')}`);
   }

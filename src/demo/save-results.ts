@@ -3,7 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 
 export interface SavedResults {
   readonly mp4: string;
@@ -57,5 +56,5 @@ const download = async (url: string, target: string): Promise<void> => {
   if (!response.ok || response.body === null)
     throw new Error(`${path.basename(target)}: HTTP ${response.status}`);
   await mkdir(path.dirname(target), { recursive: true });
-  await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(target));
+  await pipeline(Readable.fromWeb(response.body), createWriteStream(target));
 };

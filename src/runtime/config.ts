@@ -38,6 +38,8 @@ const schema = z.object({
   AIVEDIO_FFPROBE: z.string().optional(),
   AIVEDIO_CRASH_POINT: z.string().optional(),
   AIVEDIO_CLOCK_OFFSET_MS: z.coerce.number().int().default(0),
+  /** `parent`: set by the program that starts all processes of one machine and carries their rings. */
+  AIVEDIO_BELL: z.enum(['postgres', 'parent']).default('postgres'),
   AIVEDIO_POOL_MAX: z.coerce.number().int().min(1).max(50).default(3),
   AIVEDIO_TASK_DEADLINE_MS: ms(30 * 60_000),
   AIVEDIO_RECOVERY_WINDOW_MS: ms(15 * 60_000),
@@ -88,6 +90,7 @@ export interface Config {
   readonly ffprobe: string | null;
   readonly crashPoint: string | null;
   readonly clockOffsetMs: number;
+  readonly bell: 'postgres' | 'parent';
   readonly poolMax: number;
   readonly busLeaseMs: number;
   readonly drainMs: number;
@@ -170,6 +173,7 @@ const shape = (values: Parsed): Config => {
     ffprobe: values.AIVEDIO_FFPROBE ?? null,
     crashPoint: values.AIVEDIO_CRASH_POINT ?? null,
     clockOffsetMs: values.AIVEDIO_CLOCK_OFFSET_MS,
+    bell: values.AIVEDIO_BELL,
     poolMax: values.AIVEDIO_POOL_MAX,
     busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
     drainMs: values.AIVEDIO_DRAIN_MS,
@@ -198,3 +202,6 @@ const flowSettings = (values: Parsed): FlowSettings => ({
   stuckAfterMs: values.AIVEDIO_STUCK_AFTER_MS,
   mediaReviewWindowMs: values.AIVEDIO_MEDIA_REVIEW_WINDOW_MS,
 });
+
+/** For child processes: PATH, locale and whatever else the platform needs. */
+export const inheritedEnvironment = (): Readonly<Record<string, string | undefined>> => process.env;

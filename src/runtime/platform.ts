@@ -1,9 +1,11 @@
 import path from 'node:path';
 
 import { locateMediaTools } from '../adapters/media/locate-ffmpeg';
+import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
+import { createBellSwitch } from '../adapters/process-bell/bell-switch';
 import { WORKERS } from '../domain/stages';
 import type { Log } from '../ports/log';
-import type { Config } from './config';
+import { inheritedEnvironment, type Config } from './config';
 import { freePort, tryPort } from './free-port';
 import { fillDatabase, migrate, prepareEmbedded, type FirstStart } from './prepare';
 import { projectRoot } from './project-root';
@@ -32,6 +34,8 @@ export interface PlatformOptions {
 }
 
 const LOCAL = '127.0.0.1';
+/** Workers started by hand beside these hear at once when all was quiet, and in a burst this often. */
+const FAR_RING_MS = 1_000;
 
 /**
  * The whole product on one machine: embedded Postgres, the sandbox provider, the API and every worker as a process of its own.
@@ -48,13 +52,20 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
   });
   if (tools.notice !== null) log.warn(tools.notice);
   const { state, server } = await prepareEmbedded(config, sandboxUrl, log);
+  const bells = createBellSwitch(
+    createPostgresBell({ connectionString: server.url, log, burstIntervalMs: FAR_RING_MS }),
+    log,
+  );
   const supervisor = createSupervisor({
+    bells,
     logDir: path.join(config.dataDir, 'logs'),
     log,
+    inherited: inheritedEnvironment(),
     killAfterMs: config.drainMs * 2 + 2_000,
   });
   const stop = async (): Promise<void> => {
     await supervisor.stop();
+    await bells.close();
     await server.stop();
   };
   try {
@@ -66,6 +77,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
         : config.publicUrl;
     const callbackUrl = `http://${config.callback.host}:${ports.callback}`;
     const env = {
+      AIVEDIO_BELL: 'parent',
       AIVEDIO_DATABASE_URL: server.url,
       AIVEDIO_DATA_DIR: config.dataDir,
       AIVEDIO_SIGNING_SECRET: state.signingSecret,

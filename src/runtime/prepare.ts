@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
 import { createIdSource } from '../adapters/ids/uuid-ids';
@@ -37,18 +36,17 @@ export const prepareEmbedded = async (
     log,
   });
   const before = readEmbeddedState(config.dataDir);
+  const ids = createIdSource();
   const state: EmbeddedState = {
     databaseUrl: server.url,
-    signingSecret:
-      config.signingSecret ?? before?.signingSecret ?? randomBytes(32).toString('base64url'),
+    signingSecret: config.signingSecret ?? before?.signingSecret ?? ids.secret(32),
     sandbox: {
       url: sandboxUrl,
-      apiKey:
-        config.sandbox.apiKey ?? before?.sandbox.apiKey ?? randomBytes(24).toString('base64url'),
+      apiKey: config.sandbox.apiKey ?? before?.sandbox.apiKey ?? ids.secret(24),
       webhookSecret:
         config.sandbox.webhookSecret ??
         before?.sandbox.webhookSecret ??
-        `whsec_${randomBytes(32).toString('base64')}`,
+        `whsec_${Buffer.from(ids.secret(32), 'base64url').toString('base64')}`,
     },
   };
   writeEmbeddedState(config.dataDir, state);

@@ -3,6 +3,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
+import type { BellSwitch } from '../adapters/process-bell/bell-switch';
+import { channelOf } from '../adapters/process-bell/process-channels';
 import type { Log } from '../ports/log';
 
 export interface ChildSpec {
@@ -18,8 +20,12 @@ export interface ChildSpec {
 export interface SupervisorOptions {
   readonly logDir: string;
   readonly log: Log;
+  /** What every child gets beside its own environment. */
+  readonly inherited: Readonly<Record<string, string | undefined>>;
   /** A stopping child is killed after this. */
   readonly killAfterMs: number;
+  /** Carries what the children ring to each other. */
+  readonly bells: Pick<BellSwitch, 'attach'>;
 }
 
 export interface Supervisor {
@@ -56,11 +62,12 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
     const output = openSync(path.join(options.logDir, `${spec.name}.log`), 'a');
     const started = process.hrtime.bigint();
     const launched = spawn(process.execPath, [spec.script, ...spec.args], {
-      env: { ...process.env, ...spec.env },
+      env: { ...options.inherited, ...spec.env },
       stdio: ['ignore', output, output, 'ipc'],
     });
     closeSync(output);
     child.process = launched;
+    const detach = options.bells.attach(channelOf(launched));
     if (spec.readyUrl !== undefined)
       void untilAnswered(spec.readyUrl, () => child.process === launched).then(onReady);
     launched.on('message', (message) => {
@@ -68,6 +75,7 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
     });
     launched.on('error', (error) => onEnd(String(error)));
     launched.on('exit', (code, signal) => {
+      detach();
       child.process = null;
       onEnd(signal ?? `exit code ${code}`);
       if (stopping) return;

@@ -1,6 +1,7 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import type { TaskEvent } from '../../domain/generation/decision';
 import type { Task } from '../../domain/generation/task';
+import { assertNever } from '../../domain/kernel/assert-never';
 import { crashpoint } from '../../ports/crash-points';
 import type { MessagePayload, MessageType } from '../../ports/messages';
 import type { Slots } from '../../ports/slots';
@@ -142,8 +143,20 @@ const nextMessageOf = async (tx: Stores, task: Task, attempt: Attempt): Promise<
         ? null
         : { type: 'media.process.requested', payload: { taskId, rawAssetId: raw.id } };
     }
-    default:
+    case 'CREATED':
+    case 'VALIDATING':
+    case 'QUOTA_RESERVED':
+    case 'QUEUED':
+    case 'RETRY_WAIT':
+    case 'SUBMITTED':
+    case 'RUNNING':
+    case 'SUCCEEDED':
+    case 'CANCELED':
+    case 'FAILED_FINAL':
+    case 'EXPIRED':
       return null;
+    default:
+      return assertNever(task.status, 'task status');
   }
 };
 
