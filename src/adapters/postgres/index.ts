@@ -1,6 +1,4 @@
 // Prisma is not here: `./prisma-client` is for the API and the operator console, and costs a worker memory and time.
 export { createPool } from './pool';
 export type { PoolOptions } from './pool';
-export { createOutboxRelayStore } from './stores/outbox-relay-store';
-export { createPartitionStore } from './stores/partition-store';
 export { createUnitOfWork, OUTBOX_BELL } from './unit-of-work';

@@ -21,7 +21,7 @@ export interface OutboxRelayOptions {
   readonly store: OutboxRelayStore;
   readonly bus: Pick<MessageBus, 'publish'>;
   readonly log: Log;
-  readonly settings: OutboxRelaySettings;
+  readonly settings?: OutboxRelaySettings;
   /** Called after each move with the groups that have something new: the place to ring their bells. */
   readonly onMoved?: (groups: readonly ConsumerGroup[]) => void;
 }
@@ -43,7 +43,7 @@ interface SortedOut {
   readonly rest: readonly Claimed[];
 }
 
-export const OUTBOX_RELAY_SETTINGS: OutboxRelaySettings = {
+const OUTBOX_RELAY_SETTINGS: OutboxRelaySettings = {
   leaseMs: 60_000,
   retryMs: 10_000,
   triesMax: 20,
@@ -66,7 +66,7 @@ const TRIES_WITHOUT_END = 2_147_483_647;
  * then probes with one row. Rows given back stand behind those that wait, so bad ones cannot block the probe.
  */
 export const createOutboxRelay = (options: OutboxRelayOptions): OutboxMover => {
-  const { store, bus, log, settings, onMoved } = options;
+  const { store, bus, log, settings = OUTBOX_RELAY_SETTINGS, onMoved } = options;
   let outages = 0;
   let pausedUntil: Date | null = null;
 
