@@ -1,3 +1,4 @@
+import { ledgerKeys } from '../../domain/billing/outcomes';
 import type { Task } from '../../domain/generation/task';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
 import type { Asset } from '../../domain/output/asset';
@@ -82,14 +83,20 @@ const approve = async (context: FlowContext, tx: Stores, task: Task): Promise<Ta
   return queued.task;
 };
 
-/** A person decides an uploaded asset that needed review. */
+/**
+ * A person decides an uploaded asset, or a generation's output, that needed review. An output that is rejected was paid
+ * for: where the platform bears failures, what was settled is refunded.
+ */
 export const decideAssetReview = async (
   context: FlowContext,
   assetId: string,
   decision: ReviewDecision,
 ): Promise<{ readonly kind: 'DECIDED'; readonly asset: Asset } | Refusal<ReviewRefusal>> => {
   if (decision.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
+  const seen = await context.uow.stores.assets.read(assetId);
   return context.uow.transact(async (tx) => {
+    // Always the generation before its assets, as in every other transaction on both.
+    const task = seen?.taskId == null ? null : await tx.tasks.lock(seen.taskId);
     const asset = await tx.assets.lock(assetId);
     if (asset === null) return refuse('NOT_FOUND', 'There is no such asset.', 'assetId');
     if (asset.status !== 'IN_REVIEW')
@@ -101,6 +108,7 @@ export const decideAssetReview = async (
     const patch = decision.verdict === 'APPROVE' ? {} : { rejectionCode: 'MODERATION_REJECTED' };
     const moved = await tx.assets.patch(asset, to, patch, now);
     await moveRelated(tx, asset, to, now);
+    if (task !== null && to === 'REJECTED') await takeBack(context, tx, task, decision);
     await tx.outbox.add(
       {
         type: 'asset',
@@ -121,6 +129,36 @@ export const decideAssetReview = async (
       now,
     );
     return { kind: 'DECIDED', asset: moved };
+  });
+};
+
+/** The generation stays a success that was delivered and then withdrawn; its history and its money say so. */
+const takeBack = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  decision: ReviewDecision,
+): Promise<void> => {
+  await applyEvent(context, tx, {
+    task,
+    attempt: null,
+    event: { type: 'review_rejected' },
+    origin: { source: 'admin', payload: { actor: decision.actor } },
+    error: { class: 'MODERATION', code: 'OUTPUT_REJECTED' },
+  });
+  const tenant = await tx.catalog.readTenant(task.tenantId);
+  const settledMicros = task.settledMicros ?? 0n;
+  if (tenant?.chargedFailureBearer !== 'PLATFORM' || settledMicros === 0n) return;
+  const now = context.clock.now();
+  await tx.money.refund({
+    taskId: task.id,
+    tenantId: task.tenantId,
+    amountMicros: settledMicros,
+    businessKey: ledgerKeys.refund(task.id, 1),
+    reason: 'OUTPUT_REJECTED',
+    actor: decision.actor,
+    entryId: context.ids.next(now),
+    now,
   });
 };
 

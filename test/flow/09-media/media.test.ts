@@ -276,6 +276,9 @@ describe('the verdict on an output', () => {
         reason: 'seen',
       });
       expect(await assetsOf(flow, id)).toEqual({ RAW_OUTPUT: status, PROXY: status, HLS: status });
+      expect((await flow.task(id)).status).toBe('SUCCEEDED');
+      const kinds = (await flow.ledger(id)).map(({ kind }) => kind);
+      expect(kinds).toEqual(['RESERVE', 'SETTLE', ...(verdict === 'REJECT' ? ['REFUND'] : [])]);
     },
   );
 
