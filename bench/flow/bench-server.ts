@@ -30,6 +30,7 @@ export const startBenchServer = async (): Promise<BenchServer> => {
   const env = {
     AIVEDIO_DATA_DIR: dataDir,
     AIVEDIO_LOG_LEVEL: 'error',
+    AIVEDIO_BELL: 'parent',
     AIVEDIO_SIGNING_SECRET: randomBytes(32).toString('base64url'),
     AIVEDIO_SANDBOX_URL: NO_SANDBOX,
     AIVEDIO_SANDBOX_API_KEY: randomBytes(24).toString('base64url'),

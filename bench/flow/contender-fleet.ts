@@ -1,9 +1,14 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 
+import { createPostgresBell } from '../../src/adapters/postgres/bell/postgres-bell';
+import { createBellSwitch, type BellSwitch } from '../../src/adapters/process-bell/bell-switch';
+import { channelOf } from '../../src/adapters/process-bell/process-channels';
+import { createConsoleLog } from '../../src/adapters/telemetry/console-log';
 import type { Answer, ContenderSetup, Load, LoadResult, Question } from './bench-protocol';
 
 const STOP_LIMIT_MS = 60_000;
+const FAR_RING_MS = 1_000;
 
 /** The processes of one contender; the first takes the load. */
 export interface Fleet {
@@ -24,7 +29,8 @@ export const startFleet = async (
   setup: ContenderSetup,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Fleet> => {
-  const processes = members.map((member) => startMember(member, setup, env));
+  const bells = createBells(setup.databaseUrl);
+  const processes = members.map((member) => startMember(member, setup, env, bells));
   try {
     await Promise.all(processes.map((each) => each.ready));
   } catch (error) {
@@ -38,7 +44,7 @@ export const startFleet = async (
     cpuMs: async () =>
       (await Promise.all(processes.map((each) => each.ask({ ask: 'cpu' }))))
         .map((answer) => (answer.kind === 'cpu' ? answer.cpuMs : 0))
-        .reduce((sum, each) => sum + each, 0),
+        .reduce((sum, each) => sum + each, ownCpuMs()),
     run: async (load) => {
       const answer = await first.ask({ ask: 'load', load });
       if (answer.kind !== 'load') throw new Error(`Expected a result, got ${answer.kind}`);
@@ -46,14 +52,30 @@ export const startFleet = async (
     },
     stop: async () => {
       await Promise.all(processes.map((each) => each.stop()));
+      await bells.close();
     },
   };
+};
+
+/** This process stands where the product's starter stands: it carries the rings between the processes, and its CPU counts. */
+const createBells = (databaseUrl: string): BellSwitch => {
+  const log = createConsoleLog((line) => process.stderr.write(`${line}\n`));
+  return createBellSwitch(
+    createPostgresBell({ connectionString: databaseUrl, log, burstIntervalMs: FAR_RING_MS }),
+    log,
+  );
+};
+
+const ownCpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 };
 
 const startMember = (
   member: Member,
   setup: ContenderSetup,
   env: Readonly<Record<string, string>>,
+  bells: BellSwitch,
 ) => {
   const child: ChildProcess = fork(
     path.join(__dirname, member.script),
@@ -63,17 +85,21 @@ const startMember = (
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     },
   );
+  bells.attach(channelOf(child));
   const name = [member.script, ...(member.args ?? [])].join(' ');
   const next = (): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const onExit = (code: number | null): void =>
         reject(new Error(`${name} exited with ${String(code)}`));
-      child.once('exit', onExit);
-      child.once('message', (message: Answer) => {
+      const onMessage = (message: Answer | { readonly kind?: undefined }): void => {
+        if (message.kind === undefined) return;
         child.off('exit', onExit);
+        child.off('message', onMessage);
         if (message.kind === 'failed') reject(new Error(`${name}: ${message.error}`));
         else resolve(message);
-      });
+      };
+      child.once('exit', onExit);
+      child.on('message', onMessage);
     });
   return {
     child,

@@ -19,7 +19,8 @@ export const serveContender = (
   const serve = async (): Promise<void> => {
     const contender = await start(JSON.parse(process.argv[2] ?? '{}') as ContenderSetup);
     process.on('disconnect', () => process.exit(0));
-    process.on('message', (question: Question) => {
+    process.on('message', (question: Question | { readonly ask?: undefined }) => {
+      if (question.ask === undefined) return;
       respond(contender, question, answer).catch(fail);
     });
     answer({ kind: 'ready' });

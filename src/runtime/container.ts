@@ -15,6 +15,8 @@ import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-
 import { createPostgresSlots } from '../adapters/postgres/slots/postgres-slots';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
 import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog';
+import { createProcessBell } from '../adapters/process-bell/process-bell';
+import { channelOf } from '../adapters/process-bell/process-channels';
 import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
 import { createLog } from '../adapters/telemetry/pino-log';
 import type { FlowContext } from '../flow/flow-context';
@@ -93,12 +95,8 @@ export const createContainer = (config: Config, name: string): Container => {
     });
   const facts = pool(config.poolMax, 'on', '');
   // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
-  const rebuildable = pool(2, 'off', ' bus');
-  const bell = createPostgresBell({
-    connectionString: secrets.databaseUrl,
-    log,
-    burstIntervalMs: RING_BURST_MS,
-  });
+  const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
+  const bell = createBell(config, secrets.databaseUrl, log);
   const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
   const uow = remembering(createUnitOfWork({ pool: facts, bell, log }), clock);
   const context: FlowContext = {
@@ -188,6 +186,12 @@ const createGateways = (context: FlowContext): ReadonlyMap<string, ProviderGatew
       }),
     ],
   ]);
+
+/** Started by our own program, which carries the rings of all its children; else alone, with only Postgres between. */
+const createBell = (config: Config, connectionString: string, log: Log): Bell =>
+  config.bell === 'parent'
+    ? createProcessBell({ parent: channelOf(process), log, burstIntervalMs: RING_BURST_MS })
+    : createPostgresBell({ connectionString, log, burstIntervalMs: RING_BURST_MS });
 
 /** Reads outside transactions may be a second late in seeing a change of the catalogue. */
 const remembering = (uow: UnitOfWork, clock: Clock): UnitOfWork => ({
