@@ -118,6 +118,44 @@ export const sweepUploads = async (context: FlowContext, objects: ObjectStore): 
   return swept;
 };
 
+/** Uploads that were completed and never judged: their validation is asked for again. */
+export const rescueValidations = async (context: FlowContext): Promise<number> => {
+  const now = context.clock.now();
+  const before = new Date(now.getTime() - context.settings.stuckAfterMs);
+  const stuck = await context.uow.stores.assets.listStuckValidations(before, BATCH);
+  let asked = 0;
+  for (const seen of stuck) {
+    const again = await context.uow.transact(async (tx) => {
+      const asset = await tx.assets.lock(seen.id);
+      if (asset?.status !== 'VALIDATING' || asset.updatedAt >= before) return false;
+      // Touched, so that it is not asked for again with every look.
+      const touched = await tx.assets.patch(asset, 'VALIDATING', {}, now);
+      await tx.outbox.add(
+        {
+          type: 'asset',
+          id: asset.id,
+          version: touched.version,
+          tenantId: asset.tenantId,
+          traceId: asset.id,
+          causationId: 'reconciler',
+        },
+        [
+          {
+            eventId: context.ids.next(now),
+            type: 'asset.validation.requested',
+            payload: { assetId: asset.id },
+            availableAt: now,
+          },
+        ],
+        now,
+      );
+      return true;
+    });
+    if (again) asked += 1;
+  }
+  return asked;
+};
+
 /** Keeps partitions ahead of the clock and drops days past their retention. */
 export const keepPartitions = async (
   context: FlowContext,

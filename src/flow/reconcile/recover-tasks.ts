@@ -115,6 +115,22 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
   return asked;
 };
 
+/** Outputs that could not be made playable and that no person has helped within the window: the task ends. */
+export const endMediaWindows = async (context: FlowContext): Promise<number> => {
+  const before = new Date(context.clock.now().getTime() - context.settings.mediaReviewWindowMs);
+  const ids = await context.uow.stores.tasks.listMediaGivenUp(before, BATCH);
+  let ended = 0;
+  for (const taskId of ids) {
+    const applied = await onTask(context, taskId, (task, attempt, tx) =>
+      task.status === 'POST_PROCESSING' && task.needsOperator && task.updatedAt < before
+        ? apply(context, tx, task, attempt, { type: 'media_window_over' })
+        : null,
+    );
+    if (applied?.moved === true) ended += 1;
+  }
+  return ended;
+};
+
 interface Message {
   readonly type: MessageType;
   readonly payload: MessagePayload<MessageType>;

@@ -91,12 +91,7 @@ const recordOutcome = async (
       source: 'reconciler',
       payload: { outcome: outcome.kind, tries: attempt.reconcileTries + 1 },
     },
-    attemptPatch: {
-      ...attemptPatch,
-      ...(event.type === 'undecidable_window_over'
-        ? { watchedUntil: new Date(now.getTime() + WATCH_MS) }
-        : {}),
-    },
+    attemptPatch,
     error: {
       class: 'SUBMIT_UNKNOWN',
       code: event.type === 'undecidable_window_over' ? 'SUBMIT_UNDECIDABLE' : 'SUBMIT_NOT_CREATED',
@@ -106,9 +101,6 @@ const recordOutcome = async (
     ),
   });
 };
-
-/** An abandoned attempt may still turn up as a job, and as a cost, for this long. */
-const WATCH_MS = 7 * 24 * 3_600_000;
 
 const judge = (
   attempt: Attempt,
@@ -125,6 +117,25 @@ const judge = (
     : null;
 };
 
+/** Bounded, so that neither a long grace nor a long watch makes the answer late or the provider busy. */
+const nextAskMs = (
+  context: FlowContext,
+  attempt: Attempt,
+  provider: Provider,
+  asked: Pick<Attempt, 'reconcileTries' | 'absentSince'>,
+): number => {
+  if (attempt.status === 'ABANDONED') {
+    return Math.min(WATCH_ASK_MS_FIRST * 2 ** Math.min(asked.reconcileTries, 12), WATCH_ASK_MS_MAX);
+  }
+  return asked.absentSince === null
+    ? backoffMs('reconcile', asked.reconcileTries, context.random())
+    : Math.min(Math.max(provider.absenceGraceMs / 4, 250), ABSENT_ASK_MS_MAX);
+};
+
+const ABSENT_ASK_MS_MAX = 15_000;
+const WATCH_ASK_MS_FIRST = 15_000;
+const WATCH_ASK_MS_MAX = 3_600_000;
+
 const askAgain = async (
   context: FlowContext,
   tx: Stores,
@@ -133,11 +144,7 @@ const askAgain = async (
   asked: Pick<Attempt, 'reconcileTries' | 'absentSince'>,
 ): Promise<void> => {
   const now = context.clock.now();
-  const waitMs =
-    asked.absentSince === null
-      ? backoffMs('reconcile', asked.reconcileTries, context.random())
-      : Math.max(provider.absenceGraceMs / 4, 250);
-  const askAt = new Date(now.getTime() + waitMs);
+  const askAt = new Date(now.getTime() + nextAskMs(context, attempt, provider, asked));
   // While the next question is planned the reconciler need not ask it too.
   const leaseUntil = new Date(askAt.getTime() + context.settings.stuckAfterMs);
   const fresh = await tx.attempts.patch(attempt, null, { ...asked, leaseUntil }, now);

@@ -220,33 +220,37 @@ const commitAttempt = async (
   message: Envelope | null,
 ): Promise<boolean> =>
   context.uow.transact(async (tx) => {
-    if (!(await enter(context, tx, message))) return false;
-    const task = await tx.tasks.lock(claimed.task.id);
-    if (task === null || task.status !== 'QUEUED') return false;
+    const [first, task] = await Promise.all([
+      enter(context, tx, message),
+      tx.tasks.lock(claimed.task.id),
+    ]);
+    if (!first || task === null || task.status !== 'QUEUED') return false;
     if (await hasEarlierAlive(tx, task)) {
       context.log.error('an earlier attempt may be alive; nothing is sent', { taskId: task.id });
       return false;
     }
     const { offer, account } = claimed.route;
     const requestKey = deps.requestKeyOf(claimed.attemptId);
-    const inserted = await tx.attempts.insert(
-      {
-        id: claimed.attemptId,
-        tenantId: task.tenantId,
-        taskId: task.id,
-        attemptNo: task.currentAttemptNo + 1,
-        providerId: offer.providerId,
-        accountId: account.id,
-        model: offer.providerModel,
-        requestKey,
-        callbackUrl: deps.callbackUrlOf(offer.providerId, requestKey),
-        sent: sentFactsOf(claimed),
-        slotToken: claimed.token,
-      },
-      context.clock.now(),
-    );
+    const [inserted, attempt] = await Promise.all([
+      tx.attempts.insert(
+        {
+          id: claimed.attemptId,
+          tenantId: task.tenantId,
+          taskId: task.id,
+          attemptNo: task.currentAttemptNo + 1,
+          providerId: offer.providerId,
+          accountId: account.id,
+          model: offer.providerModel,
+          requestKey,
+          callbackUrl: deps.callbackUrlOf(offer.providerId, requestKey),
+          sent: sentFactsOf(claimed),
+          slotToken: claimed.token,
+        },
+        context.clock.now(),
+      ),
+      tx.attempts.read(claimed.attemptId),
+    ]);
     if (inserted === 'EXISTS') return false;
-    const attempt = await tx.attempts.read(claimed.attemptId);
     const applied = await applyEvent(context, tx, {
       task,
       attempt,

@@ -1,6 +1,7 @@
+import { crashpoint } from '../../ports/crash-points';
 import { payloadOf } from '../../ports/messages';
 import { DatabaseUnavailableError } from '../../ports/unit-of-work';
-import { APPLIED, consumeOnce, type Consumer } from '../consume';
+import { APPLIED, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import { dispatchTask, type DispatchOutcome, type ScheduleDeps } from './dispatch-task';
 
@@ -65,10 +66,12 @@ export const createQueuedConsumer =
     const waiting = await context.uow.stores.tasks.countWaiting(context.clock.now());
     if (waiting <= 1) {
       const outcome = await dispatchTask(context, deps, taskId, envelope);
+      crashpoint('schedule.after_commit_before_ack');
       if (outcome.kind === 'DISPATCHED' || outcome.kind === 'ENDED') return APPLIED;
     }
     // Nothing was committed for the task in this message's name; the table keeps it waiting, the message is done.
-    const { consumed } = await consumeOnce(context, 'scheduler', envelope, async () => undefined);
+    const { inbox } = context.uow.stores;
+    const first = await inbox.enter('scheduler', envelope.eventId, context.clock.now());
     if (waiting > 1) deps.requestPass();
-    return consumed;
+    return first ? APPLIED : { kind: 'DUPLICATE' };
   };

@@ -96,8 +96,15 @@ const attemptTimes = (
       nextPollAt: attempt.nextPollAt ?? new Date(now.getTime() + context.settings.pollMsFirst),
     };
   }
-  return { leaseOwner: null, leaseUntil: null };
+  return {
+    leaseOwner: null,
+    leaseUntil: null,
+    ...(to === 'ABANDONED' ? { watchedUntil: new Date(now.getTime() + WATCH_MS) } : {}),
+  };
 };
+
+/** An abandoned attempt may still turn up as a job, and as a cost, for this long. */
+const WATCH_MS = 7 * 24 * 3_600_000;
 
 const recordFindings = async (
   context: FlowContext,

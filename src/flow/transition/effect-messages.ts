@@ -24,8 +24,16 @@ export const messagesOf = (
       }),
     );
   }
+  if (decision.attemptTo === 'ABANDONED' && input.attempt !== null) {
+    const ids = { taskId: input.task.id, attemptId: input.attempt.id };
+    const askAt = new Date(now.getTime() + WATCH_AFTER_MS);
+    messages.push(compose(context, now, askAt, 'attempt.reconcile.requested', ids));
+  }
   return messages;
 };
+
+/** An attempt given up for lost is asked after once more, and then less and less often. */
+const WATCH_AFTER_MS = 60_000;
 
 const messageOf = (
   context: FlowContext,

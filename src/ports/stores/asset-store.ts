@@ -76,4 +76,6 @@ export interface AssetStore {
     now: Date,
   ): Promise<boolean>;
   listExpiredUploads(now: Date, limit: number): Promise<UploadSession[]>;
+  /** Assets left in VALIDATING since `before`: the message that asks for their validation may be lost. */
+  listStuckValidations(before: Date, limit: number): Promise<Asset[]>;
 }

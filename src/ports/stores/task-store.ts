@@ -94,4 +94,6 @@ export interface TaskStore {
   listOverdue(now: Date, limit: number): Promise<string[]>;
   /** Live tasks untouched since `before` whose next step nobody holds: their message may be lost. */
   listStuck(before: Date, now: Date, limit: number): Promise<string[]>;
+  /** Tasks whose media was given up, and whom no person has helped since `before`. */
+  listMediaGivenUp(before: Date, limit: number): Promise<string[]>;
 }

@@ -2,9 +2,15 @@ import {
   createOrphanMatcher,
   keepPartitions,
   rebuildSlots,
+  rescueValidations,
   sweepUploads,
 } from '../../flow/reconcile/recover-resources';
-import { expireOverdue, recoverLostLeases, rescueStuck } from '../../flow/reconcile/recover-tasks';
+import {
+  endMediaWindows,
+  expireOverdue,
+  recoverLostLeases,
+  rescueStuck,
+} from '../../flow/reconcile/recover-tasks';
 import { createReconcileConsumer } from '../../flow/reconcile/resolve-unknown';
 import type { Container } from '../../runtime/container';
 import { consume, loop } from '../../runtime/parts';
@@ -31,6 +37,8 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
     }),
     loop(container, 'recover-resources', null, 10_000, async () => {
       await rescueStuck(context);
+      await rescueValidations(context);
+      await endMediaWindows(context);
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
       await objects.sweepTemporary(new Date(context.clock.now().getTime() - LEFTOVER_AGE_MS));

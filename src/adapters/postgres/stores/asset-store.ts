@@ -38,4 +38,6 @@ export const createAssetStore = (db: Database): AssetStore => ({
     (await run(db, 'close-upload', { sessionId, toStatus: to, now })).length > 0,
   listExpiredUploads: (now, limit) =>
     run<UploadSession>(db, 'list-expired-uploads', { now, limit }),
+  listStuckValidations: (before, limit) =>
+    run<Asset>(db, 'list-stuck-validations', { before, limit }),
 });

@@ -36,6 +36,8 @@ export const createTaskStore = (db: Database, noteMessages: NoteMessages): TaskS
     (await run<{ id: string }>(db, 'list-overdue-tasks', { now, limit })).map(({ id }) => id),
   listStuck: async (before, _now, limit) =>
     (await run<{ id: string }>(db, 'list-stuck-tasks', { before, limit })).map(({ id }) => id),
+  listMediaGivenUp: async (before, limit) =>
+    (await run<{ id: string }>(db, 'list-media-given-up', { before, limit })).map(({ id }) => id),
 });
 
 type TaskWriter = Pick<
