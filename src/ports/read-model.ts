@@ -98,7 +98,7 @@ export interface RowKey {
  * Reads of the API: paged lists, and lookups by many ids at once so that a list costs as many statements as its fields
  * and not as its rows.
  *
- * Contract, checked by test/integration/api/read-model.test.ts:
+ * Contract, checked by test/integration/api/tenancy.test.ts and lists.test.ts:
  * - Every method takes the tenant. Rows of another tenant are absent from the answer, exactly like ids that do not exist.
  * - Each method costs a fixed number of statements, whatever the number of ids. Answers to many ids come in no order and without the absent ones.
  * - Lists are newest first, by id; a page never repeats or skips a row because others were written meanwhile.

@@ -27,6 +27,8 @@ export interface ApiDeps {
   readonly production: boolean;
   /** How often open sockets are asked whether their key still lives; at most 5,000. */
   readonly revocationCheckMs: number;
+  /** How long a create may take, or wait for another one with its key, before it is told to come back. */
+  readonly createWaitMs?: number;
   /** How often the rows behind open subscriptions are read without being rung for. */
   readonly liveReadMs?: number;
 }

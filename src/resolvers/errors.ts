@@ -26,6 +26,7 @@ export const ERROR_RULES = {
   QUERY_TOO_COMPLEX: { httpStatus: 400, retryable: false },
   PAGE_SIZE_EXCEEDED: { httpStatus: 400, retryable: false },
   CURSOR_INVALID: { httpStatus: 400, retryable: false },
+  IDEMPOTENCY_IN_PROGRESS: { httpStatus: 409, retryable: true },
   TOO_MANY_SUBSCRIPTIONS: { httpStatus: 429, retryable: true },
   SUBSCRIBER_TOO_SLOW: { httpStatus: 200, retryable: true },
   SERVICE_UNAVAILABLE: { httpStatus: 503, retryable: true },

@@ -11,8 +11,9 @@ import {
   Resolver,
 } from 'type-graphql';
 
-import { createGeneration } from '../flow/create/create-generation';
+import { createGeneration, type CreateOutcome } from '../flow/create/create-generation';
 import { callerOf, type ApiContext } from './api-context';
+import { ApiError } from './errors';
 import {
   generationError,
   GenerationRequestInput,
@@ -25,6 +26,7 @@ import { toUuid } from './public-id';
 import { MoneyScalar } from './scalars';
 
 const KEY_CHARS_MAX = 255;
+const CREATE_WAIT_MS = 10_000;
 
 @InputType({ description: 'A paid generation.' })
 export class GenerationCreateInput extends GenerationRequestInput {
@@ -93,16 +95,19 @@ export class GenerationCreateResolver {
     const key = keyOf(input, context);
     if (key === null) return refused(KEY_MISMATCH);
     if (!(await hasProject(context, input.projectId))) return refused(PROJECT_NOT_FOUND);
-    const outcome = await createGeneration(deps.context, deps.moderation, {
-      tenantId: caller.tenantId,
-      projectId: input.projectId == null ? null : toUuid('project', input.projectId),
-      apiKeyId: caller.keyId,
-      idempotencyKey: key,
-      request: toRequestInput(input),
-      quoteId: input.quoteId == null ? null : toUuid('quote', input.quoteId),
-      maxMicros: input.maxCredits ?? null,
-      traceId: requestId,
-    });
+    const outcome = await boundWait(
+      context,
+      createGeneration(deps.context, deps.moderation, {
+        tenantId: caller.tenantId,
+        projectId: input.projectId == null ? null : toUuid('project', input.projectId),
+        apiKeyId: caller.keyId,
+        idempotencyKey: key,
+        request: toRequestInput(input),
+        quoteId: input.quoteId == null ? null : toUuid('quote', input.quoteId),
+        maxMicros: input.maxCredits ?? null,
+        traceId: requestId,
+      }),
+    );
     if (outcome.kind === 'REFUSED') return refused(outcome);
     const replayed = outcome.kind === 'REPLAYED';
     context.answer.accepted = true;
@@ -110,6 +115,30 @@ export class GenerationCreateResolver {
     return { generation: new GenerationType(outcome.task), replayed, userErrors: [] };
   }
 }
+
+/**
+ * The same key may be in the hands of another request that has not finished. The work goes on behind the answer: whoever
+ * comes back with the key gets what became of it.
+ */
+const boundWait = async (
+  { deps, requestId }: ApiContext,
+  work: Promise<CreateOutcome>,
+): Promise<CreateOutcome> => {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<'OVER'>((resolve) => {
+    timer = setTimeout(() => resolve('OVER'), deps.createWaitMs ?? CREATE_WAIT_MS);
+  });
+  const first = await Promise.race([work, limit]);
+  clearTimeout(timer);
+  if (first !== 'OVER') return first;
+  work.catch((error: unknown) => {
+    deps.log.warn('a create failed after its answer', { requestId, error: String(error) });
+  });
+  throw new ApiError(
+    'IDEMPOTENCY_IN_PROGRESS',
+    'The request, or an earlier one with its key, is still being worked on; repeat it with the same key.',
+  );
+};
 
 const KEY_MISMATCH = {
   code: 'IDEMPOTENCY_KEY_MISMATCH',

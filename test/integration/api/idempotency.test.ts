@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
-import { CREATE, REQUEST, useApi, type Answer, type RunningApi } from './support/running-api';
+import { eventually } from '../../support/eventually';
+import {
+  CREATE,
+  REQUEST,
+  useApi,
+  useOwnApi,
+  type Answer,
+  type RunningApi,
+} from './support/running-api';
 
 const running = useApi();
 
@@ -149,6 +157,39 @@ describe('64 first requests at once', () => {
     expect(new Set(refused.map(({ userErrors }) => userErrors[0].code))).toEqual(
       new Set(['IDEMPOTENCY_CONFLICT']),
     );
+    expect(await outboxOf(api, input.idempotencyKey)).toMatchObject({ tasks: 1, ledger: 1 });
+  });
+});
+
+describe('while the first request with the key has not finished', () => {
+  const open = useOwnApi();
+
+  it('a second one waits a bounded time, then is told to come back, and then gets its answer', async () => {
+    const api = await open({ createWaitMs: 300 });
+    const input = { ...REQUEST, idempotencyKey: randomUUID() };
+    const first = await api.database.pool.connect();
+    await first.query('BEGIN');
+    const now = api.context.clock.now();
+    await first.query(
+      `INSERT INTO generation_tasks (id, tenant_id, client_idempotency_key, request_hash, status, version,
+         requested_model, priority, price_micros, deadline_at, trace_id, created_at, updated_at)
+       VALUES ($1, $2, $3, 'h', 'QUEUED', 4, 'm', 0, 1, $4, 't', $4, $4)`,
+      [api.context.ids.next(now), api.tenantId, input.idempotencyKey, now],
+    );
+    const waiting = await api.ask(CREATE, { input });
+    expect(waiting.status).toBe(409);
+    expect(waiting.headers.get('retry-after')).toBe('1');
+    expect(waiting.errors).toMatchObject([
+      { extensions: { code: 'IDEMPOTENCY_IN_PROGRESS', retryable: true } },
+    ]);
+    await first.query('ROLLBACK');
+    first.release();
+    // What was being waited for goes on behind the answer.
+    const again = await eventually('an answer', async () => {
+      const answer = await api.ask(CREATE, { input });
+      return answer.status === 202 ? payloadOf(answer) : null;
+    });
+    expect(again.generation.status).toBe('QUEUED');
     expect(await outboxOf(api, input.idempotencyKey)).toMatchObject({ tasks: 1, ledger: 1 });
   });
 });

@@ -89,6 +89,7 @@ export interface ApiOptions {
   readonly liveReadMs?: number;
   readonly revocationCheckMs?: number;
   readonly production?: boolean;
+  readonly createWaitMs?: number;
   readonly databaseUrl?: string;
 }
 
@@ -132,6 +133,7 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     publicUrl: 'http://127.0.0.1',
     production: options.production ?? false,
     revocationCheckMs: options.revocationCheckMs ?? 200,
+    ...(options.createWaitMs === undefined ? {} : { createWaitMs: options.createWaitMs }),
     ...(options.liveReadMs === undefined ? {} : { liveReadMs: options.liveReadMs }),
   });
   const url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
