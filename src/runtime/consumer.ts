@@ -21,8 +21,10 @@ export interface ConsumerOptions {
   readonly drainMs: number;
 }
 
-/** What gathers for this long leaves together: one acknowledgement, one look at the bus. */
-const GATHER_MS = 5;
+/** A hand that was full waits this long for more room before it takes the next batch. */
+const ROOM_MS = 5;
+/** Acknowledgements gather for this long, and never for more than a part of the lease: nobody waits for them. */
+const ACKNOWLEDGE_MS = 100;
 
 /**
  * Receives a group's messages and runs their use cases: several at once, those of one aggregate one after the other. Leases
@@ -198,6 +200,7 @@ const createAcknowledgements = (options: ConsumerOptions) => {
   let done: Delivery[] = [];
   let timer: NodeJS.Timeout | null = null;
   let sending: Promise<void> = Promise.resolve();
+  const gatherMs = Math.min(ACKNOWLEDGE_MS, options.leaseMs / 10);
 
   const send = async (): Promise<void> => {
     const batch = done;
@@ -219,7 +222,7 @@ const createAcknowledgements = (options: ConsumerOptions) => {
   return {
     add: (delivery: Delivery): void => {
       done.push(delivery);
-      timer ??= setTimeout(() => void flush(), GATHER_MS);
+      timer ??= setTimeout(() => void flush(), gatherMs);
     },
     flush,
   };
@@ -247,7 +250,7 @@ const createRoomBell = (concurrency: number, count: () => number) => {
       if (count() >= concurrency - 1) wasFull = true;
       if (!wasFull) return;
       if (count() <= concurrency / 2) ringNow();
-      else timer ??= setTimeout(ringNow, GATHER_MS);
+      else timer ??= setTimeout(ringNow, ROOM_MS);
     },
     close: (): void => {
       if (timer !== null) clearTimeout(timer);

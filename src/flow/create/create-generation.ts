@@ -208,10 +208,13 @@ const commit = async (
       const inserted = await tx.tasks.insert(task, openingMessages(context, task, now), now);
       // A concurrent first request with the same key committed before us: its task is the answer.
       if (inserted === 'EXISTS') return 'LOST_RACE';
-      if (ready.verdict.verdict === 'APPROVE') await reserve(context, tx, task, now);
-      await recordVerdict(context, moderation, tx, task, ready.verdict, now);
+      // The account's row is every generation's of the tenant: taken last, it is held for the length of the commit.
+      const [created] = await Promise.all([
+        tx.tasks.read(task.id),
+        recordVerdict(context, moderation, tx, task, ready.verdict, now),
+        ready.verdict.verdict === 'APPROVE' ? reserve(context, tx, task, now) : null,
+      ]);
       crashpoint('create.before_commit');
-      const created = await tx.tasks.read(task.id);
       if (created === null) throw new Error('The task just inserted cannot be read');
       return { kind: 'CREATED', task: created };
     })

@@ -51,8 +51,8 @@ export const createFetchConsumer =
   (context: FlowContext, deps: FetchDeps): Consumer =>
   async (envelope, signal) => {
     const { taskId, attemptId } = payloadOf(envelope, 'output.fetch.requested');
-    const task = await context.uow.stores.tasks.read(taskId);
-    const attempt = await context.uow.stores.attempts.read(attemptId);
+    const { tasks, attempts } = context.uow.stores;
+    const [task, attempt] = await Promise.all([tasks.read(taskId), attempts.read(attemptId)]);
     if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
     const current =
       task.status === 'OUTPUT_FETCHING' && attempt.attemptNo === task.currentAttemptNo;
@@ -180,8 +180,7 @@ const recordFetched = async (
   attemptId: string,
   fetched: Fetched,
 ): Promise<void> => {
-  const task = await tx.tasks.lock(taskId);
-  const attempt = await tx.attempts.lock(attemptId);
+  const [task, attempt] = await Promise.all([tx.tasks.lock(taskId), tx.attempts.lock(attemptId)]);
   if (task === null || attempt === null || task.status !== 'OUTPUT_FETCHING') return;
   if (fetched.kind === 'STORED') {
     const rawAssetId = await recordRaw(context, tx, task, attempt, fetched);

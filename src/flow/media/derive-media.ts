@@ -54,18 +54,17 @@ export const deriveAll = async (
   const made: Made[] = [];
   const existing: Asset[] = [];
   const failed: { profile: DerivativeKind; reason: string }[] = [];
+  const present = await context.uow.stores.assets.listByKind(raw.id, PROFILES);
+  const hold = createHold(context, raw);
   for (const profile of PROFILES) {
-    const there = await context.uow.stores.assets.findByBusinessKey(derivativeKey(profile, raw.id));
-    if (there !== null && (there.status === 'READY' || there.status === 'IN_REVIEW')) {
+    const key = derivativeKey(profile, raw.id);
+    const there = present.find((each) => each.businessKey === key);
+    if (there !== undefined && (there.status === 'READY' || there.status === 'IN_REVIEW')) {
       existing.push(there);
       continue;
     }
     try {
-      // A tool may work in silence for as long as its limit.
-      if (raw.attemptId !== null) {
-        const { mediaTimeLimitMs, stuckAfterMs } = context.settings;
-        await holdStep(context, raw.attemptId, mediaTimeLimitMs + stuckAfterMs);
-      }
+      await hold();
       const one = await deriveOne(context, deps, raw, input, folder, profile, signal);
       if (one !== null) made.push(one);
     } catch (error) {
@@ -79,6 +78,18 @@ export const deriveAll = async (
     }
   }
   return { made, existing, failed };
+};
+
+/** A tool may work in silence for as long as its limit: before each one the hold must last that long. */
+const createHold = (context: FlowContext, raw: Asset): (() => Promise<void>) => {
+  const { mediaTimeLimitMs, stuckAfterMs } = context.settings;
+  let heldUntilMs = 0;
+  return async () => {
+    const nowMs = context.clock.now().getTime();
+    if (raw.attemptId === null || heldUntilMs >= nowMs + mediaTimeLimitMs) return;
+    await holdStep(context, raw.attemptId, mediaTimeLimitMs + stuckAfterMs);
+    heldUntilMs = nowMs + mediaTimeLimitMs + stuckAfterMs;
+  };
 };
 
 const deriveOne = async (

@@ -43,8 +43,8 @@ export const createMediaConsumer =
   (context: FlowContext, deps: MediaDeps): Consumer =>
   async (envelope, signal) => {
     const { taskId, rawAssetId } = payloadOf(envelope, 'media.process.requested');
-    const task = await context.uow.stores.tasks.read(taskId);
-    const raw = await context.uow.stores.assets.read(rawAssetId);
+    const { tasks, assets } = context.uow.stores;
+    const [task, raw] = await Promise.all([tasks.read(taskId), assets.read(rawAssetId)]);
     if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
     const wanted = isWanted(task, raw);
     const processed = wanted ? await process(context, deps, raw, signal) : null;
@@ -116,8 +116,7 @@ const recordProcessed = async (
   rawAssetId: string,
   processed: Processed,
 ): Promise<void> => {
-  const task = await tx.tasks.lock(taskId);
-  const raw = await tx.assets.lock(rawAssetId);
+  const [task, raw] = await Promise.all([tx.tasks.lock(taskId), tx.assets.lock(rawAssetId)]);
   if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
   // A person may have rejected it while the tools were at work.
   if (!isWanted(task, raw)) return;

@@ -42,8 +42,10 @@ const reduce = async (
   if (event === null) throw new Error(`Provider event ${providerEventId} is not there`);
   const found = await findAttempt(tx, event);
   if (found === null) return null;
-  const task = await tx.tasks.lock(found.taskId);
-  const attempt = await tx.attempts.lock(found.id);
+  const [task, attempt] = await Promise.all([
+    tx.tasks.lock(found.taskId),
+    tx.attempts.lock(found.id),
+  ]);
   if (task === null || attempt === null) throw new Error(`Attempt ${found.id} is not there`);
   const { observation } = event;
   if (attempt.jobId !== null && attempt.jobId !== observation.jobId) {

@@ -6,6 +6,7 @@ import { FAILURE_POLICIES } from '../../domain/provider/failure-policy';
 import type { SubmitOutcome } from '../../domain/provider/vocabulary';
 import { backoffMs, judgeRetry } from '../../domain/scheduling/retry-budget';
 import type { AttemptPatch } from '../../ports/stores/attempt-store';
+import type { AccountRow } from '../../ports/stores/catalog-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { applyEvent, type Applied } from '../transition/apply-event';
@@ -23,15 +24,18 @@ export const recordSubmitOutcome = async (
   sent: Attempt,
   outcome: SubmitOutcome,
 ): Promise<Applied | null> => {
-  const task = await tx.tasks.lock(sent.taskId);
-  const attempt = await tx.attempts.lock(sent.id);
+  const [task, attempt, account] = await Promise.all([
+    tx.tasks.lock(sent.taskId),
+    tx.attempts.lock(sent.id),
+    tx.catalog.readAccount(sent.accountId),
+  ]);
   if (task === null || attempt === null) throw new Error(`Attempt ${sent.id} is not there`);
   switch (outcome.kind) {
     case 'ACCEPTED':
-      await noteCircuit(context, tx, attempt, false);
+      await noteCircuit(context, tx, account, false);
       return recordAccepted(context, tx, task, attempt, outcome);
     case 'REJECTED':
-      await noteCircuit(context, tx, attempt, FAILURE_POLICIES[outcome.failure].tripsCircuit);
+      await noteCircuit(context, tx, account, FAILURE_POLICIES[outcome.failure].tripsCircuit);
       return recordRejected(context, tx, task, attempt, outcome);
     case 'UNKNOWN':
       if (attempt.status !== 'SENDING') return null;
@@ -151,10 +155,9 @@ const rejectionPatch = (outcome: Rejected): AttemptPatch => ({
 const noteCircuit = async (
   context: FlowContext,
   tx: Stores,
-  attempt: Attempt,
+  account: AccountRow | null,
   failed: boolean,
 ): Promise<void> => {
-  const account = await tx.catalog.readAccount(attempt.accountId);
   if (account === null) return;
   const failures = failed ? account.circuitFailures + 1 : 0;
   if (failures === account.circuitFailures) return;

@@ -93,8 +93,7 @@ const openSubmit = async (
   const { taskId, attemptId } = payloadOf(envelope, 'attempt.dispatch.requested');
   return context.uow.transact<Opening>(async (tx) => {
     const now = context.clock.now();
-    const task = await tx.tasks.lock(taskId);
-    const attempt = await tx.attempts.lock(attemptId);
+    const [task, attempt] = await Promise.all([tx.tasks.lock(taskId), tx.attempts.lock(attemptId)]);
     if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
     const mayBeSent = attempt.status === 'NEW' && task.status === 'DISPATCHING';
     if (mayBeSent && parcel.kind === 'READY') {

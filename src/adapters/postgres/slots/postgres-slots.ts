@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 
 import type { Slots, SlotScope } from '../../../ports/slots';
 import { poolDatabase } from '../database';
+import { gather } from '../gather';
 import { run, runForOnly } from '../run-statement';
 
 /** Each try loses only to somebody who came first: with a new scope, or the same holder. */
@@ -47,13 +48,15 @@ export const createPostgresSlots = ({ pool }: PostgresSlotsOptions): Slots => {
     return released.length === 1;
   };
 
-  const usage: Slots['usage'] = async (scopes) => {
+  const usage = gather<readonly string[], Readonly<Record<string, number>>>(async (asked) => {
     const rows = await run<{ scope: string; inUse: number }>(db, 'list-slot-scopes-in-use', {
-      scopes,
+      scopes: [...new Set(asked.flat())],
     });
     const inUse = new Map(rows.map((row) => [row.scope, row.inUse]));
-    return Object.fromEntries(scopes.map((scope) => [scope, inUse.get(scope) ?? 0]));
-  };
+    return asked.map((scopes) =>
+      Object.fromEntries(scopes.map((scope) => [scope, inUse.get(scope) ?? 0])),
+    );
+  });
 
   const rebuild: Slots['rebuild'] = async (holders, ttlMs, now) => {
     const scopesByHolder = new Map(

@@ -26,12 +26,18 @@ export const gatherReads = (db: Database, stores: Stores): Stores => {
   );
   const readAttempt = gatherById<Attempt>((attemptIds) => run(db, 'read-attempts', { attemptIds }));
   const readAsset = gatherById(stores.assets.readMany);
+  const countWaiting = gather<Date, number>(async (instants) => {
+    const latest = new Date(Math.max(...instants.map((each) => each.getTime())));
+    const waiting = await stores.tasks.countWaiting(latest);
+    return instants.map(() => waiting);
+  });
   const enterAll = gather<Entry, boolean>((entries) => enterInbox(db, entries));
   return {
     ...stores,
     tasks: {
       ...stores.tasks,
       read: readTask,
+      countWaiting,
       readRequest: async (taskId) => (await readRequest(taskId))?.request ?? null,
     },
     attempts: { ...stores.attempts, read: readAttempt },
