@@ -258,12 +258,11 @@ const createWitness = ({ parts, sandbox, tenantId }: Assembly): Witness => {
     history: async (taskId) =>
       (
         await look(
-          `SELECT type, ignored_reason FROM task_state_events WHERE task_id = $1 ORDER BY observed_at, task_version, event_id`,
+          `SELECT coalesce('!' || ignored_reason, type) AS word FROM task_state_events WHERE task_id = $1
+           ORDER BY observed_at, task_version, event_id`,
           [taskId],
         )
-      ).map((row) =>
-        row['ignored_reason'] === null ? String(row['type']) : `!${String(row['ignored_reason'])}`,
-      ),
+      ).map((row) => String(row['word'])),
   };
 };
 
