@@ -11,7 +11,7 @@ import { walk, walkToRunning, walkToSuccess } from './support/walk-generation';
 
 const UPDATED = `subscription ($id: ID!, $afterVersion: Int) {
   generationUpdated(id: $id, afterVersion: $afterVersion) {
-    version status progress gap changes { type version } generation { id status version }
+    version status progress gap changes { type version } generation { id status version money { held } events { version } }
   }
 }`;
 
@@ -50,7 +50,13 @@ describe('a subscription to a generation', () => {
         progress: 0,
         gap: false,
         changes: [],
-        generation: { id, status: 'QUEUED', version: 4 },
+        generation: {
+          id,
+          status: 'QUEUED',
+          version: 4,
+          money: { held: '6' },
+          events: [1, 2, 3, 4].map((version) => ({ version })),
+        },
       },
     ]);
     let count = 1;
@@ -70,6 +76,8 @@ describe('a subscription to a generation', () => {
         changes: [{ type: event, version: 3 + count }],
         generation: { status: to },
       });
+      // Read anew for each event, never from what was loaded for the one before.
+      expect(heard.events.at(-1).generation.events).toHaveLength(3 + count);
     }
     expect(await heard.untilEnd()).toBe('COMPLETE');
     await client.dispose();

@@ -158,6 +158,16 @@ describe('the owner', () => {
     ]);
   });
 
+  it('with a key that lacks the scope of a kind finds none of it', async () => {
+    const token = await api.tokenOf(api.tenantId, ['assets:write']);
+    const { data } = await api.ask(
+      'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }',
+      { ids: KINDS.map((kind) => ids[kind]) },
+      { token },
+    );
+    expect(data.nodes.filter((node: unknown) => node !== null)).toEqual([{ id: ids['asset'] }]);
+  });
+
   it('gets short-lived signed URLs of a result', async () => {
     const { data } = await api.ask(
       `query ($id: ID!) { generation(id: $id) { playback { url hlsUrl thumbnailUrl expiresAt } outputs { kind playback { url } } } }`,
