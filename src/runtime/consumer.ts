@@ -110,6 +110,8 @@ const createWorkInHand = (options: ConsumerOptions) => {
   const giveBack = async (delivery: Delivery, at: Date, reason: string): Promise<void> => {
     returns.add(at);
     await options.bus.retryLater(options.group, delivery, at, reason);
+    // The loop may be asleep for longer than that.
+    room.ringNow();
   };
 
   const handBack = async (delivery: Delivery, error: unknown): Promise<void> => {
@@ -246,6 +248,7 @@ const createRoomBell = (concurrency: number, count: () => number) => {
     onRoom: (wake: () => void): void => {
       ring = wake;
     },
+    ringNow,
     freed: (): void => {
       if (count() >= concurrency - 1) wasFull = true;
       if (!wasFull) return;
