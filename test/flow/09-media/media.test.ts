@@ -230,22 +230,29 @@ describe('the verdict on an output', () => {
     ]);
   });
 
-  it('takes back what an earlier run had made already', async () => {
-    let runs = 0;
-    const flow = await open({
-      toolkit: failing((kind, run) => (kind === 'PROXY' && run === 1 ? 'tool' : null)),
-      moderation: judging(() =>
-        ++runs === 1 ? { verdict: 'APPROVE' } : { verdict: 'REJECT', reasonCode: 'KNOWN_FILE' },
-      ),
-    });
-    const id = await processable(flow);
-    await flow.deliver('media');
-    expect((await assetsOf(flow, id))['HLS']).toBe('READY');
-    flow.clock.advance(120_000);
-    await flow.drain();
-    expect((await flow.task(id)).status).toBe('FAILED_FINAL');
-    expect(await assetsOf(flow, id)).toEqual({ RAW_OUTPUT: 'REJECTED', HLS: 'REJECTED' });
-  });
+  it.each([
+    ['REJECT', 'FAILED_FINAL', { RAW_OUTPUT: 'REJECTED', HLS: 'REJECTED' }],
+    ['REVIEW', 'SUCCEEDED', { RAW_OUTPUT: 'IN_REVIEW', HLS: 'IN_REVIEW', PROXY: 'IN_REVIEW' }],
+  ] as const)(
+    '%s takes back what an earlier run had made already',
+    async (verdict, status, assets) => {
+      let runs = 0;
+      const flow = await open({
+        toolkit: failing((kind, run) => (kind === 'PROXY' && run === 1 ? 'tool' : null)),
+        moderation: judging(() => {
+          runs += 1;
+          return runs === 1 ? { verdict: 'APPROVE' } : { verdict, reasonCode: 'KNOWN_FILE' };
+        }),
+      });
+      const id = await processable(flow);
+      await flow.deliver('media');
+      expect((await assetsOf(flow, id))['HLS']).toBe('READY');
+      flow.clock.advance(120_000);
+      await flow.drain();
+      expect((await flow.task(id)).status).toBe(status);
+      expect(await assetsOf(flow, id)).toEqual(assets);
+    },
+  );
 
   it.each([
     ['APPROVE', 'READY'],
