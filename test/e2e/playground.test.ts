@@ -40,15 +40,15 @@ describeIfAvailable('chromium', 'the playground in a browser', () => {
       JSON.stringify({ Authorization: `Bearer ${token}` }),
     );
 
-  const result = (): Promise<string> =>
-    page.$$eval('.result-window .CodeMirror', (editors) =>
+  const textOf = (part: string): Promise<string> =>
+    page.$$eval(`${part} .CodeMirror`, (editors) =>
       (editors as unknown as Editors).map(({ CodeMirror }) => CodeMirror.getValue()).join(''),
     );
 
   const untilResult = (text: string) =>
     eventually(
       `a result with ${text}`,
-      async () => ((await result()).includes(text) ? true : null),
+      async () => ((await textOf('.result-window')).includes(text) ? true : null),
       20_000,
     );
 
@@ -61,6 +61,10 @@ describeIfAvailable('chromium', 'the playground in a browser', () => {
   it('shows live changes with the same key', async () => {
     const id = await running().create();
     await page.locator('.graphiql-tab-button', { hasText: 'GenerationsUpdated' }).click();
+    // The tab's editors are filled together, a moment after the click.
+    await eventually('the tab', async () =>
+      (await textOf('.graphiql-query-editor')).includes('generationsUpdated') ? true : null,
+    );
     await pasteKey(running().token);
     await page.click('.graphiql-execute-button');
     await untilResult('QUEUED');

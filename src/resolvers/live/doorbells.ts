@@ -11,7 +11,7 @@ interface Doorbell {
 
 /**
  * One subscription to a topic, however many listen here; it ends with the last of them. A listener is called with null when
- * messages may have been missed.
+ * messages may have been missed, and once when the topic is listened to: only what is read after that misses nothing.
  */
 export interface Doorbells {
   listen(topic: string, onRing: (payload: Payload | null) => void): () => void;
@@ -29,6 +29,11 @@ export const createDoorbells = (pubSub: PubSub, log: Log): Doorbells => {
     };
     const opened = pubSub
       .subscribe(topic, ring, () => ring(null))
+      .then((end) => {
+        // What changed before the topic was listened to rang for nobody.
+        ring(null);
+        return end;
+      })
       .catch((error: unknown) => {
         // The slow look at Postgres goes on without a bell.
         log.warn('cannot listen for changes', { topic, error: String(error) });

@@ -70,7 +70,7 @@ export class RowFeed<Row extends RowKey> {
     const { id } = row;
     const entry = this.watched.get(id) ?? this.openWatch(row);
     entry.mailboxes.add(mailbox);
-    // The row was read before its topic was listened to: what came between is found here.
+    // Where others follow it already, its bell is open: what came after the row was read is found here.
     this.touch(id);
     return () => {
       entry.mailboxes.delete(mailbox);
