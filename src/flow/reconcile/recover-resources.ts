@@ -29,7 +29,12 @@ export const createOrphanMatcher = (context: FlowContext): (() => Promise<number
         if (last !== undefined) kept.set(id, last);
         continue;
       }
-      await context.uow.transact((tx) => requestObservation(context, tx, id, null));
+      await context.uow.transact(async (tx) => {
+        const now = context.clock.now();
+        if (!(await tx.outbox.publishAgain([id], 'provider.status.observed', 'reducer', now))) {
+          await requestObservation(context, tx, id, null);
+        }
+      });
       kept.set(id, { atMs: nowMs, waitMs: (last?.waitMs ?? ORPHAN_AGE_MS_MIN) * 2 });
       asked += 1;
     }

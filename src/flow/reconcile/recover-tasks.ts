@@ -3,7 +3,7 @@ import type { TaskEvent } from '../../domain/generation/decision';
 import type { Task } from '../../domain/generation/task';
 import { assertNever } from '../../domain/kernel/assert-never';
 import { crashpoint } from '../../ports/crash-points';
-import type { MessagePayload, MessageType } from '../../ports/messages';
+import { groupsOf, type MessagePayload, type MessageType } from '../../ports/messages';
 import type { Slots } from '../../ports/slots';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
@@ -63,7 +63,8 @@ export const recoverLostLeases = async (context: FlowContext, slots: Slots): Pro
 
 /**
  * Live tasks that nobody has touched for a while and whose next step nobody holds: the message of that step is written
- * again, and held for as long again, so that a slow answer does not bring one message more with every look.
+ * again, and held for as long again. A message that merely waits behind others is not doubled: it is published under its own
+ * id.
  */
 export const rescueStuck = async (context: FlowContext): Promise<number> => {
   const now = context.clock.now();
@@ -79,25 +80,11 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
       if (message === null) return null;
       const leaseUntil = new Date(now.getTime() + context.settings.stuckAfterMs);
       await tx.attempts.patch(locked, null, { leaseUntil }, now);
-      await tx.outbox.add(
-        {
-          type: 'generation',
-          id: task.id,
-          version: task.version,
-          tenantId: task.tenantId,
-          traceId: task.traceId,
-          causationId: 'reconciler',
-        },
-        [
-          {
-            eventId: context.ids.next(now),
-            type: message.type,
-            payload: message.payload,
-            availableAt: now,
-          },
-        ],
-        now,
-      );
+      const [group] = groupsOf(message.type);
+      const waits =
+        group !== undefined &&
+        (await tx.outbox.publishAgain([task.id, attempt.id], message.type, group, now));
+      if (!waits) await writeAgain(context, tx, task, message, now);
       await tx.findings.record({
         id: context.ids.next(now),
         kind: 'STUCK_TASK',
@@ -105,7 +92,7 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
         subjectId: task.id,
         tenantId: task.tenantId,
         detail: { status: task.status, version: task.version, since: task.updatedAt.toISOString() },
-        actionTaken: `asked again: ${message.type}`,
+        actionTaken: `${waits ? 'published' : 'asked'} again: ${message.type}`,
         now,
       });
       return message;
@@ -113,6 +100,34 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
     if (again !== null) asked += 1;
   }
   return asked;
+};
+
+const writeAgain = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  message: Message,
+  now: Date,
+): Promise<void> => {
+  await tx.outbox.add(
+    {
+      type: 'generation',
+      id: task.id,
+      version: task.version,
+      tenantId: task.tenantId,
+      traceId: task.traceId,
+      causationId: 'reconciler',
+    },
+    [
+      {
+        eventId: context.ids.next(now),
+        type: message.type,
+        payload: message.payload,
+        availableAt: now,
+      },
+    ],
+    now,
+  );
 };
 
 /** Outputs that could not be made playable and that no person has helped within the window: the task ends. */

@@ -1,4 +1,4 @@
-import type { ConsumerGroup, Envelope, OutboxMessage } from '../messages';
+import type { ConsumerGroup, Envelope, MessageType, OutboxMessage } from '../messages';
 
 export interface OutboxStore {
   /** Adds messages that belong to no task transition (those leave with `TaskStore.move`). */
@@ -14,6 +14,16 @@ export interface OutboxStore {
     messages: readonly OutboxMessage[],
     now: Date,
   ): Promise<void>;
+  /**
+   * Publishes the latest message of a type again, under its own id, when the group has not handled it: a message that
+   * waits on the bus is not doubled, one that was lost comes back. False: there is none, and a new one must be written.
+   */
+  publishAgain(
+    aggregateIds: readonly string[],
+    type: MessageType,
+    group: ConsumerGroup,
+    now: Date,
+  ): Promise<boolean>;
 }
 
 export interface InboxStore {

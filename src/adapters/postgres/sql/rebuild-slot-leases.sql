@@ -1,5 +1,6 @@
 -- A lease that nobody claims goes only when it has expired: its holder may be between taking the slot and committing
--- the attempt that proves it. A lease that stands keeps its token, whose holder may be alive.
+-- the attempt that proves it. A lease that stands keeps its token, whose holder may be alive. The list may be older than
+-- this statement: an attempt that has completed since neither gets a lease nor keeps one.
 WITH given AS (
   SELECT (g.value ->> 'holder')::uuid AS holder,
          ARRAY (SELECT jsonb_array_elements_text(g.value -> 'scopes')) AS scopes
@@ -7,7 +8,8 @@ WITH given AS (
 ),
 removed AS (
   DELETE FROM slot_leases l
-  WHERE l.expires_at <= :now::timestamptz AND NOT EXISTS (SELECT 1 FROM given WHERE given.holder = l.holder)
+  WHERE (l.expires_at <= :now::timestamptz AND NOT EXISTS (SELECT 1 FROM given WHERE given.holder = l.holder))
+    OR EXISTS (SELECT 1 FROM task_attempts a WHERE a.id = l.holder AND a.completed_at IS NOT NULL)
   RETURNING l.holder
 ),
 kept AS (
@@ -15,6 +17,7 @@ kept AS (
   SET scopes = given.scopes, expires_at = GREATEST(l.expires_at, :expiresAt::timestamptz)
   FROM given
   WHERE l.holder = given.holder
+    AND NOT EXISTS (SELECT 1 FROM task_attempts a WHERE a.id = l.holder AND a.completed_at IS NOT NULL)
   RETURNING l.holder
 ),
 added AS (
@@ -22,6 +25,7 @@ added AS (
   SELECT given.holder, given.scopes, nextval('slot_tokens'), :expiresAt::timestamptz, :now::timestamptz
   FROM given
   WHERE NOT EXISTS (SELECT 1 FROM slot_leases l WHERE l.holder = given.holder)
+    AND NOT EXISTS (SELECT 1 FROM task_attempts a WHERE a.id = given.holder AND a.completed_at IS NOT NULL)
   RETURNING holder
 )
 SELECT (SELECT count(*)::int FROM removed) AS removed,

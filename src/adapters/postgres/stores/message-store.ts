@@ -18,6 +18,16 @@ export const createOutboxStore = (db: Database, noteMessages: NoteMessages): Out
     });
     noteMessages();
   },
+  publishAgain: async (aggregateIds, type, consumerGroup, now) => {
+    const rows = await run(db, 'publish-again-if-unhandled', {
+      aggregateIds,
+      type,
+      consumerGroup,
+      now,
+    });
+    if (rows.length > 0) noteMessages();
+    return rows.length > 0;
+  },
 });
 
 export const createInboxStore = (db: Database): InboxStore => ({
