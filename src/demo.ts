@@ -66,6 +66,9 @@ const findOrStart = async (config: Config): Promise<Product> => {
   const log = createConsoleLog((line) => say(line));
   const platform = await startPlatform({ config, log, anyPort: true });
   say(`The product runs at ${platform.publicUrl}`);
+  if (platform.firstStart !== null) {
+    say(`First start: your API key, shown only now, is ${platform.firstStart.token}`);
+  }
   return platform;
 };
 

@@ -1,4 +1,5 @@
 import { createConsoleLog } from './adapters/telemetry/console-log';
+import { toPublicId } from './resolvers/public-id';
 import { readConfig } from './runtime/config';
 import { fillDatabase, migrate } from './runtime/prepare';
 
@@ -15,7 +16,7 @@ const main = async (): Promise<void> => {
   const first = await fillDatabase(config, config.databaseUrl, config.sandbox.url, log);
   if (first === null) return;
   log.info('First start: a tenant, credits and an API key were made. The key is shown only now.', {
-    tenant: first.tenantId,
+    tenant: toPublicId('tenant', first.tenantId),
     credits: first.creditsGranted,
     apiKey: first.token,
   });

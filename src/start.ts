@@ -1,4 +1,5 @@
 import { createConsoleLog } from './adapters/telemetry/console-log';
+import { toPublicId } from './resolvers/public-id';
 import { ConfigError, readConfig } from './runtime/config';
 import { startPlatform, type Platform } from './runtime/platform';
 import { onStopSignal } from './runtime/run-worker';
@@ -22,11 +23,11 @@ const printWelcome = (platform: Platform): void => {
     `  Callbacks    ${platform.callbackUrl}`,
     `  Sandbox      ${platform.sandboxUrl}`,
     ...(first === null
-      ? []
+      ? ['', 'Another API key: npm run key']
       : [
           '',
           'First start: a tenant, credits and an API key were made. The key is shown only now.',
-          `  Tenant       ${first.tenantId}`,
+          `  Tenant       ${toPublicId('tenant', first.tenantId)}`,
           `  Credits      ${first.creditsGranted}`,
           `  API key      ${first.token}`,
         ]),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -50,7 +50,10 @@ export const readDemoOptions = (argv: readonly string[]): DemoOptions | 'HELP' =
   });
   if (values.help) return 'HELP';
   const image = values.image ?? path.join(projectRoot(), 'examples', 'demo', 'hills.jpg');
-  if (!existsSync(image)) throw new Error(`--image: there is no file ${image}`);
+  if (statSync(image, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new Error(`--image: there is no file ${image}`);
+  }
+  if (values.prompt.trim() === '') throw new Error('--prompt: say what the video shall show');
   return {
     image,
     prompt: values.prompt,

@@ -6,6 +6,8 @@ import { createBellSwitch } from '../adapters/process-bell/bell-switch';
 import { WORKERS } from '../domain/stages';
 import type { Log } from '../ports/log';
 import { inheritedEnvironment, type Config } from './config';
+import { lockDataFolder } from './data-folder-lock';
+import { keepDatabase } from './database-keeper';
 import { freePort, tryPort } from './free-port';
 import { fillDatabase, migrate, prepareEmbedded, type FirstStart } from './prepare';
 import { projectRoot } from './project-root';
@@ -31,6 +33,8 @@ export interface PlatformOptions {
   /** More environment for the children, by name of the process (`*` for all): crash points, faults, settings. */
   readonly childEnv?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly sandboxArgs?: readonly string[];
+  /** False: an embedded server that dies stays dead (tests of its absence). */
+  readonly healDatabase?: boolean;
 }
 
 const LOCAL = '127.0.0.1';
@@ -42,6 +46,23 @@ const FAR_RING_MS = 1_000;
  * Data, logs and secrets stay below the data folder.
  */
 export const startPlatform = async (options: PlatformOptions): Promise<Platform> => {
+  const unlock = lockDataFolder(options.config.dataDir);
+  try {
+    const platform = await startLocked(options);
+    return {
+      ...platform,
+      stop: async () => {
+        await platform.stop();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+};
+
+const startLocked = async (options: PlatformOptions): Promise<Platform> => {
   const { config, log } = options;
   const ports = await choosePorts(options);
   const sandboxUrl = `http://${LOCAL}:${ports.sandbox}`;
@@ -63,10 +84,14 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
     inherited: inheritedEnvironment(),
     killAfterMs: config.drainMs * 2 + 2_000,
   });
+  const database =
+    options.healDatabase === false
+      ? server
+      : keepDatabase(server, path.join(config.dataDir, 'postgres'), log);
   const stop = async (): Promise<void> => {
     await supervisor.stop();
     await bells.close();
-    await server.stop();
+    await database.stop();
   };
   try {
     await migrate(server.url, log);

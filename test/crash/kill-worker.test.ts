@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { startEmbeddedPostgres } from '../../src/adapters/postgres/embedded';
 import { toUuid } from '../../src/resolvers/public-id';
 import { eventually } from '../support/eventually';
 import { startProduct, type RunningProduct } from '../support/running-product';
@@ -76,6 +79,36 @@ describe('a process killed with SIGKILL in the middle of a generation', () => {
     const id = await product.create({ imageAssetId });
     await expectOneJobOneCharge(product, id);
   }, 150_000);
+
+  test('Postgres killed with SIGKILL: it is started again, and the generation goes on', async () => {
+    const id = await product.create();
+    await product.untilStatus(id, ['SUBMITTED', 'RUNNING']);
+    const { pid } = await startEmbeddedPostgres({
+      dataDir: path.join(product.dataDir, 'postgres'),
+      log: { info: () => undefined, warn: () => undefined },
+    });
+    process.kill(pid, 'SIGKILL');
+    await expectOneJobOneCharge(product, id);
+  }, 150_000);
+
+  test('a second start on the same data folder is refused and changes nothing', async () => {
+    const state = await readFile(path.join(product.dataDir, 'runtime.json'), 'utf8');
+    const again = spawnSync(process.execPath, [path.join(__dirname, '../../dist/src/start.js')], {
+      env: {
+        ...process.env,
+        AIVEDIO_DATA_DIR: product.dataDir,
+        AIVEDIO_HTTP_PORT: '0',
+        AIVEDIO_CALLBACK_PORT: '0',
+      },
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect({ code: again.status, said: again.stderr }).toEqual({
+      code: 1,
+      said: expect.stringMatching(/runs already on .*process \d+/) as string,
+    });
+    expect(await readFile(path.join(product.dataDir, 'runtime.json'), 'utf8')).toBe(state);
+  }, 90_000);
 
   test('the provider worker killed between the answer and its row: the job is found, not sent again', async () => {
     const id = await product.create({ providerOptions: { fault: 'answer_lost' } });

@@ -20,7 +20,7 @@ describe('Postgres stopped for 20 seconds in the middle of a generation', () => 
   let product: RunningProduct;
 
   beforeAll(async () => {
-    product = await startProduct();
+    product = await startProduct({ healDatabase: false });
   }, 120_000);
 
   afterAll(async () => {

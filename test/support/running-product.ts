@@ -14,7 +14,7 @@ import {
 } from '../../src/demo/operations';
 import { uploadPicture } from '../../src/demo/upload-picture';
 import { readConfig } from '../../src/runtime/config';
-import { startPlatform, type Platform } from '../../src/runtime/platform';
+import { startPlatform, type Platform, type PlatformOptions } from '../../src/runtime/platform';
 import { toUuid } from '../../src/resolvers/public-id';
 import { eventually } from './eventually';
 
@@ -45,7 +45,7 @@ const IMPATIENT = {
 };
 
 export const startProduct = async (
-  childEnv: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+  options: Pick<PlatformOptions, 'childEnv' | 'healDatabase'> = {},
 ): Promise<RunningProduct> => {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'aivedio-product-'));
   const config = readConfig({
@@ -60,7 +60,8 @@ export const startProduct = async (
     config,
     log,
     anyPort: true,
-    childEnv: { ...childEnv, '*': { ...IMPATIENT, ...childEnv['*'] } },
+    ...options,
+    childEnv: { ...options.childEnv, '*': { ...IMPATIENT, ...options.childEnv?.['*'] } },
   });
   if (platform.firstStart === null) throw new Error('A fresh data folder must make its first key');
   const client = createGraphqlClient(platform.publicUrl, platform.firstStart.token);

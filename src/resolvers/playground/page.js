@@ -1,8 +1,6 @@
 /* Runs in the browser, beside the globals React, ReactDOM and GraphiQL of the prebuilt files. */
 /* global React, ReactDOM, GraphiQL, document, location, localStorage, fetch */
 
-const KEY_HINT = '{\n  "Authorization": "Bearer "\n}';
-
 const HEADERS_IN_JSON = /"headers":"(?:[^"\\]|\\.)*"/g;
 
 /** GraphiQL keeps tabs and history in the browser, headers included: without them, since they hold the key. */
@@ -19,23 +17,31 @@ const storage = {
   },
 };
 
+const keyField = document.getElementById('key');
+document.getElementById('key-form').addEventListener('submit', (event) => event.preventDefault());
+
+const keyHeader = () => {
+  const key = keyField.value.trim();
+  return key === '' ? {} : { Authorization: `Bearer ${key}` };
+};
+
 async function start() {
   const answer = await fetch('/playground/assets/examples.json');
   const examples = await answer.json();
-  // The key of the headers tab goes with both: as a header over HTTP, as connection_init over the socket.
-  const fetcher = GraphiQL.createFetcher({
+  const send = GraphiQL.createFetcher({
     url: new URL('/graphql', location.href).href,
     subscriptionUrl: new URL('/graphql', location.href.replace(/^http/, 'ws')).href,
   });
+  // The key goes with every request of every tab: as a header over HTTP, as connection_init over the socket.
+  const fetcher = (request, options) =>
+    send(request, { ...options, headers: { ...keyHeader(), ...options?.headers } });
   const root = ReactDOM.createRoot(document.getElementById('graphiql'));
   root.render(
     React.createElement(GraphiQL, {
       fetcher,
-      defaultEditorToolsVisibility: 'headers',
-      defaultHeaders: KEY_HINT,
       storage,
       shouldPersistHeaders: false,
-      defaultTabs: examples.map(({ query }) => ({ query, headers: KEY_HINT })),
+      defaultTabs: examples.map(({ query }) => ({ query })),
     }),
   );
 }

@@ -91,7 +91,9 @@ function setCommonHeaders(request: Request, response: Response, next: NextFuncti
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'ETag, Content-Length, Content-Range, Accept-Ranges',
     'Cross-Origin-Resource-Policy': 'cross-origin',
-    'Content-Security-Policy': "default-src 'none'; sandbox",
+    // Opened by itself, a browser shows media in a page of its own: that may play, and nothing else may run.
+    'Content-Security-Policy':
+      "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'",
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
   });
