@@ -17,6 +17,7 @@ export const ERROR_RULES = {
   NOT_FOUND: { httpStatus: 200, retryable: false },
   BAD_JSON: { httpStatus: 400, retryable: false },
   BAD_REQUEST: { httpStatus: 400, retryable: false },
+  INPUT_TOO_DEEP: { httpStatus: 400, retryable: false },
   PAYLOAD_TOO_LARGE: { httpStatus: 413, retryable: false },
   UNSUPPORTED_MEDIA_TYPE: { httpStatus: 415, retryable: false },
   GRAPHQL_PARSE_FAILED: { httpStatus: 400, retryable: false },

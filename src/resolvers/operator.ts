@@ -51,7 +51,7 @@ const CreditsGrantErrorCode = enumType<GrantRefusal>(
   'Why nothing was granted.',
   {
     TENANT_NOT_FOUND: 'There is no such account.',
-    AMOUNT_INVALID: 'Not more than 0.',
+    AMOUNT_INVALID: 'Not more than 0, or more than 1000000000.',
     REASON_REQUIRED: 'A grant has a reason.',
     REFERENCE_CONFLICT: 'The reference stands for another amount.',
   },
@@ -111,7 +111,7 @@ export class CreditsGrantInput {
   @Field(() => ID, { description: 'As `ten_…`.' })
   tenantId!: string;
 
-  @Field(() => MoneyScalar, { description: 'How many; more than 0.' })
+  @Field(() => MoneyScalar, { description: 'How many; more than 0, at most 1000000000.' })
   amount!: bigint;
 
   @Field(() => String, { description: 'A payment or ticket: each counts once for an account.' })

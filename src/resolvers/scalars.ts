@@ -3,11 +3,14 @@ import { GraphQLDateTime, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scal
 
 import { formatCredits, parseCredits } from '../domain/kernel/money';
 
+/** What Postgres can keep of an int8. */
+const MICROS_MAX = 2n ** 63n - 1n;
+
 const parseMoney = (value: unknown): bigint => {
   const micros = typeof value === 'string' ? parseCredits(value) : null;
-  if (micros === null) {
+  if (micros === null || micros > MICROS_MAX) {
     throw new GraphQLError(
-      'Money is a string of credits: a plain decimal, not negative, with at most 6 places, as "1.25".',
+      'Money is a string of credits: a plain decimal, not negative, with at most 6 places, as "1.25", at most 9223372036854.775807.',
       { extensions: { code: 'BAD_USER_INPUT' } },
     );
   }

@@ -1,4 +1,4 @@
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 
 import type { Log } from '../../ports/log';
 
@@ -20,17 +20,27 @@ export interface LogOptions {
   readonly name: string;
 }
 
-/** One JSON line per event on standard output. Queries of URLs (where signatures live) are cut. */
-export const createLog = (options: LogOptions): Log =>
+const MESSAGE_CHARS_MAX = 2_000;
+const STACK_CHARS_MAX = 8_000;
+const CAUSES_MAX = 3;
+
+/** One JSON line per event, on standard output unless told otherwise. Queries of URLs (where signatures live) are cut. */
+export const createLog = (
+  options: LogOptions,
+  destination: DestinationStream = pino.destination({ fd: 1, sync: true }),
+): Log =>
   wrap(
-    pino({
-      level: options.level,
-      base: { worker: options.name },
-      redact: {
-        paths: REDACTED.flatMap((name) => [name, `*.${name}`]),
-        censor: '[redacted]',
+    pino(
+      {
+        level: options.level,
+        base: { worker: options.name },
+        redact: {
+          paths: REDACTED.flatMap((name) => [name, `*.${name}`]),
+          censor: '[redacted]',
+        },
       },
-    }),
+      destination,
+    ),
   );
 
 const wrap = (logger: Logger): Log => ({
@@ -42,9 +52,30 @@ const wrap = (logger: Logger): Log => ({
 });
 
 const clean = (fields: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(fields ?? {}).map(([key, value]) => [
-      key,
-      typeof value === 'string' ? value.replace(URL_QUERY, '$1?[redacted]') : value,
-    ]),
-  );
+  Object.fromEntries(Object.entries(fields ?? {}).map(([key, value]) => [key, cleanValue(value)]));
+
+const cleanValue = (value: unknown): unknown => {
+  if (typeof value === 'string') return cutQueries(value);
+  return value instanceof Error ? describeError(value, CAUSES_MAX) : value;
+};
+
+const cutQueries = (text: string): string => text.replace(URL_QUERY, '$1?[redacted]');
+
+/**
+ * JSON of an Error is `{}`: its message and stack are no enumerable properties. Nothing else of it is written, since drivers hang
+ * statements and their values on theirs; `code` is a word.
+ */
+const describeError = (error: Error, causesMax: number): Record<string, unknown> => {
+  const { code } = error as { readonly code?: unknown };
+  return {
+    type: error.name,
+    message: cutQueries(error.message).slice(0, MESSAGE_CHARS_MAX),
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(error.stack === undefined
+      ? {}
+      : { stack: cutQueries(error.stack).slice(0, STACK_CHARS_MAX) }),
+    ...(error.cause instanceof Error && causesMax > 0
+      ? { cause: describeError(error.cause, causesMax - 1) }
+      : {}),
+  };
+};

@@ -1,10 +1,14 @@
 import { ledgerKeys } from '../../domain/billing/outcomes';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
+import { MICROS_PER_CREDIT } from '../../domain/kernel/money';
 import type { Balance } from '../../ports/stores/money-store';
 import type { FlowContext } from '../flow-context';
 
 export type GrantRefusal =
   'TENANT_NOT_FOUND' | 'AMOUNT_INVALID' | 'REASON_REQUIRED' | 'REFERENCE_CONFLICT';
+
+/** One grant; far below what a balance can hold, so that a slip of the hand is refused and no sum overflows. */
+const GRANT_CREDITS_MAX = 1_000_000_000n;
 
 /** Adds credits to an account, once for each reference, with a trace of who and why. A repeat changes nothing. */
 export const grantCredits = async (
@@ -22,6 +26,13 @@ export const grantCredits = async (
 > => {
   if (input.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
   if (input.amountMicros <= 0n) return refuse('AMOUNT_INVALID', 'Grant more than 0.', 'amount');
+  if (input.amountMicros > GRANT_CREDITS_MAX * MICROS_PER_CREDIT) {
+    return refuse(
+      'AMOUNT_INVALID',
+      `Grant at most ${GRANT_CREDITS_MAX} credits at once.`,
+      'amount',
+    );
+  }
   return context.uow.transact(async (tx) => {
     if ((await tx.catalog.readTenant(input.tenantId)) === null) {
       return refuse('TENANT_NOT_FOUND', 'There is no such account.', 'tenantId');

@@ -1,27 +1,74 @@
-import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
 
 import type { Log } from '../../ports/log';
 import { ERROR_RULES, type ErrorCode } from '../errors';
+import { isTextTooDeep, JSON_TOO_DEEP, QUERY_TOO_DEEP } from '../input-depth';
 import { currentRequestId } from './request-scope';
 
 export const BODY_BYTES_MAX = 256 * 1024;
 
-/** Reads JSON bodies; the GraphQL server itself refuses other types. */
+/** Reads JSON bodies; the GraphQL server itself refuses other types. What nests too deep never reaches it. */
 export const createBodyParser = (): RequestHandler[] => [
-  express.json({ limit: BODY_BYTES_MAX, type: ['application/json', 'application/graphql+json'] }),
+  express.json({
+    limit: BODY_BYTES_MAX,
+    type: ['application/json', 'application/graphql+json'],
+    verify: (_request, _response, bytes, encoding) => judgeBytes(bytes, encoding),
+  }),
   (request, _response, next) => {
     // The GraphQL server tells what is wrong with a request without a body; it only needs the property.
     request.body ??= {};
+    judgeTexts(request);
     next();
   },
 ];
 
-const CODES: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string }>> = {
+/** A fault of the request; `type` is a key of `CODES`, as those of the body parser are. */
+class UnreadableRequestError extends Error {
+  readonly status = 400;
+  constructor(readonly type: keyof typeof CODES) {
+    super(type);
+  }
+}
+
+const judgeBytes = (bytes: Uint8Array, encoding: string): void => {
+  if (encoding.toLowerCase() !== 'utf-8') throw new UnreadableRequestError('charset.unsupported');
+  if (isTextTooDeep(decode(bytes), 'json')) throw new UnreadableRequestError('json.too.deep');
+};
+
+/** The body parser would put U+FFFD where bytes are none of UTF-8, and a prompt would silently be another one. */
+const decode = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnreadableRequestError('utf8.invalid');
+  }
+};
+
+/** Judges the document, and what a GET carries as JSON in its URL. */
+const judgeTexts = (request: Request): void => {
+  const inUrl = new URLSearchParams(request.url.split('?').slice(1).join('?'));
+  const { query } = request.body as { readonly query?: unknown };
+  if ([query, ...inUrl.getAll('query')].some((text) => isDeep(text, 'query'))) {
+    throw new UnreadableRequestError('query.too.deep');
+  }
+  const inJson = ['variables', 'extensions'].flatMap((name) => inUrl.getAll(name));
+  if (inJson.some((text) => isDeep(text, 'json'))) {
+    throw new UnreadableRequestError('json.too.deep');
+  }
+};
+
+const isDeep = (text: unknown, language: 'json' | 'query'): boolean =>
+  typeof text === 'string' && isTextTooDeep(text, language);
+
+const CODES = {
   'entity.too.large': {
     code: 'PAYLOAD_TOO_LARGE',
     message: `A request has at most ${BODY_BYTES_MAX} bytes. Upload files with assetUploadCreate.`,
   },
   'entity.parse.failed': { code: 'BAD_JSON', message: 'The body is not valid JSON.' },
+  'utf8.invalid': { code: 'BAD_JSON', message: 'The body is not valid UTF-8.' },
+  'json.too.deep': { code: 'INPUT_TOO_DEEP', message: JSON_TOO_DEEP },
+  'query.too.deep': { code: 'INPUT_TOO_DEEP', message: QUERY_TOO_DEEP },
   'encoding.unsupported': {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     message: 'Send the body plain, or with gzip, deflate or br.',
@@ -32,7 +79,17 @@ const CODES: Readonly<Record<string, { readonly code: ErrorCode; readonly messag
     message: 'The body is not as long as its header says.',
   },
   'request.aborted': { code: 'BAD_REQUEST', message: 'The body ended early.' },
-};
+} as const satisfies Record<string, Fault>;
+
+interface Fault {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+const faultOf = (type: unknown): Fault | undefined =>
+  typeof type === 'string' && Object.hasOwn(CODES, type)
+    ? CODES[type as keyof typeof CODES]
+    : undefined;
 
 /** What failed before there was a GraphQL request answers in GraphQL's shape all the same. */
 export const createErrorAnswer =
@@ -44,7 +101,7 @@ export const createErrorAnswer =
     }
     const requestId = currentRequestId();
     const { type, status } = error as { type?: unknown; status?: unknown };
-    const known = typeof type === 'string' ? CODES[type] : undefined;
+    const known = faultOf(type);
     if (known === undefined && !(typeof status === 'number' && status < 500)) {
       log.error('request failed', { requestId, error });
     }
@@ -55,7 +112,7 @@ export const createErrorAnswer =
     });
   };
 
-const fallbackOf = (status: unknown): { readonly code: ErrorCode; readonly message: string } =>
+const fallbackOf = (status: unknown): Fault =>
   typeof status === 'number' && status >= 400 && status < 500
     ? { code: 'BAD_REQUEST', message: 'The request cannot be read.' }
     : {

@@ -21,6 +21,7 @@ import type { ApiDeps } from '../api-deps';
 import { ApiError, isUnavailable, toPublicError } from '../errors';
 import { BODY_BYTES_MAX } from '../http/json-body';
 import { readBearer } from '../http/read-credentials';
+import { isValueTooDeep, JSON_TOO_DEEP, refuseDeepPayload } from '../input-depth';
 import type { LiveFeeds } from '../live/live-feeds';
 import { judgeOperation, limitQueries, QUERY_LIMITS } from '../query-limits';
 
@@ -72,6 +73,7 @@ export const openGraphqlSocket = (
         return shown as FormattedExecutionResult;
       },
       onError: (_socket, _id, _payload, errors) => formatErrors(errors),
+      onPing: dropDeepPing,
       onClose: (socket) => watch.drop(socket.extra.socket),
     },
     webSockets,
@@ -93,6 +95,10 @@ const connect = async (
   socket: SocketContext,
   onKnown: (socket: WebSocket, principal: Principal) => void,
 ): Promise<boolean> => {
+  if (isValueTooDeep(socket.connectionParams)) {
+    socket.extra.socket.close(CloseCode.BadRequest, JSON_TOO_DEEP);
+    return true;
+  }
   const token = tokenOf(socket);
   if (token === null) return false;
   try {
@@ -109,6 +115,16 @@ const connect = async (
   }
 };
 
+/** A pong repeats the payload of its ping: one too deep to be written is emptied, and its sender sent away. */
+const dropDeepPing = (
+  { extra }: SocketContext,
+  payload: Record<string, unknown> | undefined,
+): void => {
+  if (payload === undefined || !isValueTooDeep(payload)) return;
+  for (const name of Object.keys(payload)) Reflect.deleteProperty(payload, name);
+  extra.socket.close(CloseCode.BadRequest, JSON_TOO_DEEP);
+};
+
 /** `{ apiKey }`, or an Authorization header as a parameter or of the upgrade request. */
 const tokenOf = ({ connectionParams, extra }: SocketContext): string | null => {
   const { apiKey, Authorization, authorization } = connectionParams ?? {};
@@ -123,12 +139,15 @@ const prepare = (
   deps: ApiDeps,
   feeds: LiveFeeds,
   socket: SocketContext,
-  { query, operationName, variables }: SubscribePayload,
+  payload: SubscribePayload,
 ): ExecutionArgs | readonly GraphQLError[] => {
   if (Object.keys(socket.subscriptions).length > OPERATIONS_MAX) {
     const message = `At most ${OPERATIONS_MAX} operations run on one socket.`;
     return [new ApiError('TOO_MANY_SUBSCRIPTIONS', message, { limit: OPERATIONS_MAX })];
   }
+  const tooDeep = refuseDeepPayload(payload);
+  if (tooDeep !== null) return [tooDeep];
+  const { query, operationName, variables } = payload;
   try {
     const document = parse(query, { maxTokens: QUERY_LIMITS.tokens });
     const errors = validate(schema, document, [...specifiedRules, limitQueries]);

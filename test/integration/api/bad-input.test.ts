@@ -1,5 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 
+import WebSocket from 'ws';
+
 import { createPostgresOutboxMover } from '../../../src/adapters/postgres/bus/outbox-mover';
 import { createPostgresBus } from '../../../src/adapters/postgres/bus/postgres-bus';
 import { createSignatureScanner } from '../../../src/adapters/malware/signature-scanner';
@@ -10,6 +12,7 @@ import { createValidationConsumer } from '../../../src/flow/upload/validate-asse
 import { toPublicId } from '../../../src/resolvers/public-id';
 import { MEDIA_LIMITS } from '../../support/flow/flow-parts';
 import { fixtureTools } from '../../support/media-fixtures';
+import { listen } from './support/listen';
 import { CREATE, REQUEST, useApi, type RunningApi } from './support/running-api';
 
 const running = useApi();
@@ -206,6 +209,42 @@ describe('a generation that cannot be created', () => {
   });
 });
 
+describe('an amount beyond what can be kept', () => {
+  const GRANT = `mutation ($input: CreditsGrantInput!) {
+    creditsGrant(input: $input) { repeated userErrors { code field } }
+  }`;
+  const grant = (api: RunningApi, amount: string) => {
+    const tenantId = toPublicId('tenant', api.tenantId);
+    const input = { tenantId, amount, reference: randomUUID(), reason: 'trial' };
+    return api.ask(GRANT, { input });
+  };
+
+  it.each(['9223372036854', '1000000000.000001'])('%s is no grant', async (amount) => {
+    const api = running();
+    const before = await written(api);
+    const answer = await grant(api, amount);
+    expect(answer.errors).toEqual([]);
+    expect(answer.data.creditsGrant.userErrors).toEqual([
+      { code: 'AMOUNT_INVALID', field: 'amount' },
+    ]);
+    expect(await written(api)).toEqual(before);
+  });
+
+  it.each(['9223372036854.775808', '9999999999999'])('%s is no money at all', async (amount) => {
+    const api = running();
+    const input = { ...REQUEST, idempotencyKey: randomUUID(), maxCredits: amount };
+    for (const answer of [await grant(api, amount), await api.ask(CREATE, { input })]) {
+      expect(answer.status).toBe(400);
+      expect(answer.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
+    }
+  });
+
+  it('is not the largest grant', async () => {
+    const { data } = await grant(running(), '1000000000');
+    expect(data.creditsGrant).toEqual({ repeated: false, userErrors: [] });
+  });
+});
+
 describe('an upload that cannot be used', () => {
   it.each<[string, object, string]>([
     ['no bytes', { sizeBytes: 0 }, 'EMPTY_FILE'],
@@ -333,5 +372,107 @@ describe('a request that cannot be read', () => {
     expect(answer.status).toBe(403);
     expect(answer.errors[0]).toMatchObject(code('FORBIDDEN'));
     expect(answer.errors[0]?.message).toContain('generations:write');
+  });
+});
+
+describe('what nests deeper than a stack', () => {
+  const nest = (levels: number): string => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
+  const options = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  const TOO_DEEP = [{ extensions: { code: 'INPUT_TOO_DEEP', retryable: false } }];
+  const VIEWER = '{ viewer { scopes } }';
+
+  it.each([
+    ['variables', `{"query":"${VIEWER}","variables":{"input":${nest(5_000)}}}`],
+    [
+      'provider options',
+      JSON.stringify({
+        query: CREATE,
+        variables: { input: { ...REQUEST, idempotencyKey: 'deep', providerOptions: 'HERE' } },
+      }).replace('"HERE"', options(3_000)),
+    ],
+    ['a literal', JSON.stringify({ query: `{ asset(id: ${'['.repeat(20_000)}) { id } }` })],
+    ['a literal of 201', JSON.stringify({ query: `{ asset(id: ${nest(201)}) { id } }` })],
+    ['a body of 65', `{"query":"${VIEWER}","variables":{"input":${nest(63)}}}`],
+  ])('is refused before anything is parsed: %s', async (_, body) => {
+    const api = running();
+    const before = await written(api);
+    const answer = await api.post(body, { authorization: `Bearer ${api.token}` });
+    expect(answer.status).toBe(400);
+    expect(answer.errors).toMatchObject(TOO_DEEP);
+    expect(answer.errors[0]?.extensions['requestId']).toBe(answer.headers.get('x-request-id'));
+    expect(await written(api)).toEqual(before);
+  });
+
+  it.each([
+    ['query', `{ asset(id: ${nest(3_000)}) { id } }`],
+    ['variables', `{"input":${nest(3_000)}}`],
+  ])('is refused in the URL of a GET as well: %s', async (name, text) => {
+    const url = new URL(`${running().url}/graphql`);
+    url.search = String(new URLSearchParams({ query: VIEWER, [name]: text })).replace(
+      /%5B|%5D/g,
+      (bracket) => decodeURIComponent(bracket),
+    );
+    const response = await fetch(url, { headers: { 'apollo-require-preflight': 'yes' } });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: TOO_DEEP });
+  });
+
+  it('is something else where the brackets are text', async () => {
+    const api = running();
+    const brackets = '['.repeat(1_000);
+    const query = `# ${brackets}\n{ a: asset(id: "${brackets}") { id } b: asset(id: """\\"""${brackets}""") { id } }`;
+    const answer = await api.ask(query, { spare: brackets });
+    expect(answer.status).toBe(200);
+    expect(answer.data).toEqual({ a: null, b: null });
+  });
+
+  it('is refused on a socket, which goes on', async () => {
+    const client = running().socket();
+    for (const [query, variables] of [
+      [VIEWER, { input: JSON.parse(nest(3_000)) as unknown }],
+      [`{ asset(id: ${'['.repeat(20_000)}) { id } }`, {}],
+    ] as const) {
+      const heard = listen(client, query, variables);
+      expect(await heard.untilEnd()).toBe('ERROR');
+      expect(heard.errors).toMatchObject(TOO_DEEP);
+    }
+    const heard = listen(client, VIEWER);
+    expect(await heard.untilEnd()).toBe('COMPLETE');
+    await client.dispose();
+  });
+
+  it.each([
+    ['the parameters of a connection', 'connection_init'],
+    ['a ping', 'ping'],
+  ])('closes the socket as a bad request: %s', async (_, type) => {
+    const url = `${running().url.replace('http', 'ws')}/graphql`;
+    const socket = new WebSocket(url, 'graphql-transport-ws');
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+    socket.once('open', () => socket.send(`{"type":"${type}","payload":${options(20_000)}}`));
+    expect(await closed).toBe(4400);
+  });
+});
+
+describe('a body that is no UTF-8', () => {
+  it('is not read as if it were another text', async () => {
+    const api = running();
+    const body = Buffer.concat([
+      Buffer.from('{"query":"{ viewer { scopes } }","variables":{"spare":"'),
+      Buffer.from([0xc3, 0x28]),
+      Buffer.from('"}}'),
+    ]);
+    const answer = await api.post(body, { authorization: `Bearer ${api.token}` });
+    expect(answer.status).toBe(400);
+    expect(answer.errors).toMatchObject([
+      { message: 'The body is not valid UTF-8.', extensions: { code: 'BAD_JSON' } },
+    ]);
+  });
+
+  it('is refused by its declared charset', async () => {
+    const answer = await running().post(Buffer.from('{"query":"{ __typename }"}', 'utf16le'), {
+      'content-type': 'application/json; charset=utf-16le',
+    });
+    expect(answer.status).toBe(415);
+    expect(answer.errors).toMatchObject([{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }]);
   });
 });
