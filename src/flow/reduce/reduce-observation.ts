@@ -1,7 +1,8 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import type { Task } from '../../domain/generation/task';
+import { isBookableCharge, isSameCharge } from '../../domain/provider/charge';
 import { FAILURE_POLICIES } from '../../domain/provider/failure-policy';
-import type { JobObservation } from '../../domain/provider/vocabulary';
+import type { JobObservation, ProviderCharge } from '../../domain/provider/vocabulary';
 import { judgeRetry, type RetryVerdict } from '../../domain/scheduling/retry-budget';
 import { crashpoint } from '../../ports/crash-points';
 import { payloadOf } from '../../ports/messages';
@@ -47,11 +48,12 @@ const reduce = async (
     tx.attempts.lock(found.id),
   ]);
   if (task === null || attempt === null) throw new Error(`Attempt ${found.id} is not there`);
-  const { observation } = event;
+  const observation = tame(event.observation, context.clock.now());
   if (attempt.jobId !== null && attempt.jobId !== observation.jobId) {
     return recordSecondJob(context, tx, event, attempt);
   }
-  const verdict = judgeFailure(context, task, observation);
+  // By what was said, not by what can be booked: a charge too strange for the books is not none.
+  const verdict = judgeFailure(context, task, event.observation);
   const applied = await applyEvent(context, tx, {
     task,
     attempt,
@@ -71,10 +73,11 @@ const reduce = async (
         code: observation.failure?.code ?? null,
       },
     },
-    attemptPatch: observedPatch(attempt, observation),
+    attemptPatch: observedPatch(attempt, observation, context.clock.now()),
     retryAt: verdict?.kind === 'RETRY' ? verdict.at : null,
     error: errorOf(observation),
   });
+  await recordLateCost(context, tx, attempt, observation);
   await showProgress(context, tx, applied, observation);
   await tx.providerEvents.markMatched(
     event.id,
@@ -84,6 +87,21 @@ const reduce = async (
   );
   return applied;
 };
+
+/**
+ * An observation as the rows can hold it, whoever read it: one that cannot be written would come back forever and hold up
+ * its task. A time that is still to come would make everything said after it look stale.
+ */
+const tame = (observation: JobObservation, now: Date): JobObservation => ({
+  ...observation,
+  progress: observation.progress === null ? null : Math.min(Math.max(observation.progress, 0), 100),
+  providerUpdatedAt: earlier(observation.providerUpdatedAt, now),
+  charge:
+    observation.charge !== null && isBookableCharge(observation.charge) ? observation.charge : null,
+});
+
+const earlier = (date: Date | null, now: Date): Date | null =>
+  date !== null && date > now ? now : date;
 
 const SOURCE_OF = {
   callback: 'callback',
@@ -152,8 +170,8 @@ const errorOf = (observation: JobObservation): { class: string; code: string } |
   return kind === null ? null : { class: kind, code: FAILURE_POLICIES[kind].publicCode };
 };
 
-const observedPatch = (attempt: Attempt, observation: JobObservation): AttemptPatch => {
-  const seen = attempt.providerUpdatedAt;
+const observedPatch = (attempt: Attempt, observation: JobObservation, now: Date): AttemptPatch => {
+  const seen = earlier(attempt.providerUpdatedAt, now);
   const stale =
     seen !== null && observation.providerUpdatedAt !== null && observation.providerUpdatedAt < seen;
   return {
@@ -181,17 +199,42 @@ const observedPatch = (attempt: Attempt, observation: JobObservation): AttemptPa
   };
 };
 
-/** The charge, where it says something new: a repeat must not be booked again. */
+/** The first charge that is told counts: what is booked once is not rewritten, and a repeat is not booked again. */
 const chargePatch = (attempt: Attempt, { charge }: JobObservation): AttemptPatch =>
-  charge === null ||
-  (attempt.costAmount !== null && isSameAmount(attempt.costAmount, charge.amount))
+  charge === null || knownCharge(attempt) !== null
     ? {}
     : { costAmount: charge.amount, costCurrency: charge.currency };
 
-/** Exact decimals that differ at most in trailing zeros, as the database adds them. */
-const isSameAmount = (a: string, b: string): boolean => plain(a) === plain(b);
-const plain = (amount: string): string =>
-  amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount;
+const knownCharge = ({ costAmount, costCurrency }: Attempt): ProviderCharge | null =>
+  costAmount === null ? null : { amount: costAmount, currency: costCurrency ?? '' };
+
+/** Another charge than the one that is booked: the books stay as they are, and the platform must look into it. */
+const recordLateCost = async (
+  context: FlowContext,
+  tx: Stores,
+  attempt: Attempt,
+  { charge, jobId }: JobObservation,
+): Promise<void> => {
+  const known = knownCharge(attempt);
+  if (charge === null || known === null || isSameCharge(known, charge)) return;
+  const now = context.clock.now();
+  await tx.findings.record({
+    id: context.ids.next(now),
+    kind: 'LATE_COST',
+    subjectKind: 'attempt',
+    subjectId: attempt.id,
+    tenantId: attempt.tenantId,
+    detail: {
+      jobId,
+      bookedAmount: known.amount,
+      bookedCurrency: known.currency,
+      observedAmount: charge.amount,
+      observedCurrency: charge.currency,
+    },
+    actionTaken: null,
+    now,
+  });
+};
 
 /** Display only: the greater of both, never 100 before the end, and no version of its own. */
 const showProgress = async (

@@ -146,6 +146,25 @@ export function describeCallbacks(harness: () => GatewayHarness): void {
       expect(verify(...signed('not json'))).toEqual({ ok: false, reason: 'MALFORMED' });
       expect(verify(...signed('{"data":{}}'))).toEqual({ ok: false, reason: 'MALFORMED' });
     });
+
+    it('says MALFORMED for a charge that no book can hold', () => {
+      expect(genuine.rawBody.toString('utf8')).toContain('"amount":"0.0500"');
+      const body = (amount: string): string =>
+        genuine.rawBody.toString('utf8').replace('"amount":"0.0500"', `"amount":"${amount}"`);
+      expect(verify(...signed(body('1.5')))).toMatchObject({ ok: true });
+      expect(verify(...signed(body('99999999999999999999.99')))).toEqual({
+        ok: false,
+        reason: 'MALFORMED',
+      });
+    });
+
+    it('reads text as the database can hold it', () => {
+      const body = genuine.rawBody.toString('utf8').replace('"succeeded"', '"succ\\ud800\\u0000"');
+      expect(verify(...signed(body))).toMatchObject({
+        ok: true,
+        observation: { status: 'UNRECOGNIZED', rawStatus: 'succ\ufffd' },
+      });
+    });
   });
 }
 

@@ -103,6 +103,35 @@ export function describeQueries(harness: () => GatewayHarness): void {
     });
   });
 
+  describe('a poll', () => {
+    it('keeps the status of a job whose charge makes no sense', async () => {
+      const { gateway, account } = harness();
+      const body = JSON.stringify({
+        id: 'vid_1',
+        status: 'succeeded',
+        created_at: '2026-01-01T00:00:00Z',
+        progress: 150,
+        cost: { amount: '99999999999999999999.99', currency: 'USD' },
+        outputs: [{ index: 0, url: 'http://127.0.0.1/\0one' }],
+      });
+      const answer = (socket: Socket): void => {
+        socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+      };
+      const outcome = await withMisbehavingServer(answer, ({ port }) =>
+        gateway.query({ ...account, baseUrl: `http://127.0.0.1:${port}` }, 'vid_1'),
+      );
+      expect(outcome).toMatchObject({
+        kind: 'FOUND',
+        observation: {
+          status: 'SUCCEEDED',
+          progress: 100,
+          charge: null,
+          outputs: [{ url: 'http://127.0.0.1/one' }],
+        },
+      });
+    });
+  });
+
   describe('cancel', () => {
     it('is REQUESTED until a query decides, and may be repeated', async () => {
       const { gateway, account } = harness();

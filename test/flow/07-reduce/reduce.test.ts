@@ -128,6 +128,98 @@ describe('the reducer', () => {
   });
 });
 
+describe('an observation that makes no sense', () => {
+  it('does not come back forever: its charge is left out, its progress bounded', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'hang' });
+    await say(flow, await flow.attempt(id), {
+      progress: 150,
+      charge: { amount: '99999999999999999999.99', currency: 'USD' },
+    });
+    await reduceAll(flow);
+    expect(await flow.task(id)).toMatchObject({ status: 'RUNNING', progress: 99 });
+    expect(await flow.attempt(id)).toMatchObject({ progress: 100, costAmount: null });
+  });
+
+  it('does not make a failure free because its charge cannot be booked', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'hang' });
+    await say(flow, await flow.attempt(id), {
+      status: 'FAILED',
+      rawStatus: 'failed',
+      failure: { kind: 'PROVIDER_INTERNAL', code: 'internal' },
+      charge: { amount: '99999999999999999999.99', currency: 'USD' },
+    });
+    await reduceAll(flow);
+    expect((await flow.task(id)).status).toBe('FAILED_FINAL');
+  });
+
+  it('from the future does not make stale what is said after it', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'hang' });
+    const attempt = await flow.attempt(id);
+    await say(flow, attempt, { providerUpdatedAt: new Date('2099-01-01T00:00:00Z') });
+    await reduceAll(flow);
+    expect((await flow.attempt(id)).providerUpdatedAt).toEqual(flow.clock.now());
+    flow.clock.advance(1_000);
+    await say(flow, attempt, { rawStatus: 'rendering', providerUpdatedAt: flow.clock.now() });
+    await reduceAll(flow);
+    expect(await flow.attempt(id)).toMatchObject({
+      providerStatus: 'rendering',
+      providerUpdatedAt: flow.clock.now(),
+    });
+  });
+});
+
+describe('the cost of an attempt', () => {
+  const booked = (flow: Flow): Promise<Record<string, unknown>[]> =>
+    flow.look(`SELECT amount::text AS amount, currency FROM provider_costs`);
+
+  it('that is booked stays when another is told later, and the platform must look', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'failed_charged' });
+    await flow.finishJob(id);
+    await flow.drain();
+    const costs = [{ amount: '0.040000', currency: 'USD' }];
+    expect(await booked(flow)).toEqual(costs);
+    const attempt = await flow.attempt(id);
+    const failed = { status: 'FAILED', rawStatus: 'failed' } as const;
+    await say(flow, attempt, { ...failed, charge: { amount: '00.04', currency: 'USD' } });
+    await flow.drain();
+    expect(await flow.findings()).toEqual([]);
+    await say(flow, attempt, { ...failed, charge: { amount: '0.75', currency: 'USD' } });
+    await flow.drain();
+    expect((await flow.attempt(id)).costAmount).toBe(attempt.costAmount);
+    expect(await booked(flow)).toEqual(costs);
+    expect(await flow.look(`SELECT kind, detail FROM findings`)).toMatchObject([
+      { kind: 'LATE_COST', detail: { bookedAmount: attempt.costAmount, observedAmount: '0.75' } },
+    ]);
+    await say(flow, attempt, { ...failed, charge: { amount: '0.04', currency: 'EUR' } });
+    await flow.drain();
+    expect((await flow.attempt(id)).costCurrency).toBe('USD');
+    expect(await flow.look(`SELECT detail FROM findings`)).toMatchObject([
+      { detail: { bookedCurrency: 'USD', observedCurrency: 'EUR' } },
+    ]);
+  });
+
+  it('that is told for the first time after the end is stored and booked', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'failed_charged' });
+    await flow.jobReached(id, 'failed');
+    const attempt = await flow.attempt(id);
+    const failed = { status: 'FAILED', rawStatus: 'failed' } as const;
+    await say(flow, attempt, { ...failed, failure: { kind: 'POLICY_REJECTED', code: 'policy' } });
+    await flow.drain();
+    expect((await flow.task(id)).status).toBe('FAILED_FINAL');
+    expect(await booked(flow)).toEqual([]);
+    await say(flow, attempt, { ...failed, charge: { amount: '0.04', currency: 'USD' } });
+    await flow.drain();
+    expect(await flow.attempt(id)).toMatchObject({ status: 'FAILED', costCurrency: 'USD' });
+    expect(await booked(flow)).toEqual([{ amount: '0.040000', currency: 'USD' }]);
+    expect(await flow.findings()).toEqual([]);
+  });
+});
+
 describe('around the end', () => {
   it('100 polls, a callback and a cancel see one SETTLE, whoever is first (case 8)', async () => {
     const flow = await open({ toolkit: onlyProxy });

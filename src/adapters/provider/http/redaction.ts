@@ -1,3 +1,5 @@
+import { cutText } from './clean-text';
+
 const DIGEST_CHARACTERS_MAX = 2_000;
 const MASK = '[redacted]';
 
@@ -7,7 +9,7 @@ const MASK = '[redacted]';
  */
 export function digestText(text: string, secrets: readonly string[]): string {
   // Masks come first: a secret that the end of the digest cuts in two would no longer be recognised.
-  return redactText(text, secrets).slice(0, DIGEST_CHARACTERS_MAX);
+  return cutText(redactText(text, secrets), DIGEST_CHARACTERS_MAX);
 }
 
 export function redactText(text: string, secrets: readonly string[]): string {
