@@ -15,7 +15,7 @@ export interface BenchServer {
   readonly superuserUrl: string;
   readonly serverPid: number;
   readonly dataDir: string;
-  readonly tenantId: string;
+  readonly tenantIds: readonly string[];
   /** What every product process is started with. */
   readonly env: Readonly<Record<string, string>>;
   stop(): Promise<void>;
@@ -25,7 +25,7 @@ export interface BenchServer {
 const NO_SANDBOX = 'http://127.0.0.1:9';
 
 /** A fresh data folder and server as the product's own start makes them: fsync and all durability on. */
-export const startBenchServer = async (): Promise<BenchServer> => {
+export const startBenchServer = async (tenants: number): Promise<BenchServer> => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'aivedio-bench-'));
   const env = {
     AIVEDIO_DATA_DIR: dataDir,
@@ -58,13 +58,13 @@ export const startBenchServer = async (): Promise<BenchServer> => {
     await migrate(server.url, log);
     const first = await fillDatabase(config, server.url, NO_SANDBOX, log);
     if (first === null) throw new Error('The data folder was not fresh');
-    await liftLimits(server.url, first.tenantId);
+    const tenantIds = await makeTenants(server.url, first.tenantId, tenants);
     return {
       databaseUrl: server.url,
       superuserUrl: server.superuserUrl,
       serverPid: server.pid,
       dataDir,
-      tenantId: first.tenantId,
+      tenantIds,
       env: { ...env, AIVEDIO_DATABASE_URL: server.url },
       stop,
     };
@@ -74,24 +74,40 @@ export const startBenchServer = async (): Promise<BenchServer> => {
   }
 };
 
-/** Slots and the queue are taken and counted as ever; only nobody has to wait for them. */
-const liftLimits = async (databaseUrl: string, tenantId: string): Promise<void> => {
+/**
+ * Makes tenants like the first one, rich and without limits: slots, queue and credits are taken and counted as ever; only nobody has
+ * to wait for them.
+ */
+const makeTenants = async (
+  databaseUrl: string,
+  firstId: string,
+  count: number,
+): Promise<string[]> => {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query(
-      'UPDATE tenants SET in_flight_max = 100000, queued_max = 100000 WHERE id = $1',
-      [tenantId],
+    await client.query('UPDATE tenants SET in_flight_max = 100000, queued_max = 100000');
+    const { rows } = await client.query<{ id: string }>(
+      `INSERT INTO tenants
+       SELECT (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'name', 'Tenant ' || n))).*
+       FROM tenants t, generate_series(2, $2) AS n WHERE t.id = $1
+       RETURNING id`,
+      [firstId, count],
     );
+    const tenantIds = [firstId, ...rows.map((row) => row.id)];
     await client.query(
       `INSERT INTO credit_ledger (id, tenant_id, kind, amount_micros, available_delta, held_delta, unit, business_key, reason, actor, created_at)
-       VALUES (gen_random_uuid(), $1, 'GRANT', $2, $2, 0, 'MICRO_CREDIT', 'grant:bench', 'bench', 'bench', $3)`,
-      [tenantId, CREDITS_MICROS, new Date()],
+       SELECT gen_random_uuid(), t, 'GRANT', $2::bigint, $2::bigint, 0, 'MICRO_CREDIT', 'grant:bench:' || t, 'bench', 'bench', $3
+       FROM unnest($1::uuid[]) AS t`,
+      [tenantIds, CREDITS_MICROS, new Date()],
     );
     await client.query(
-      'UPDATE accounts SET available_micros = available_micros + $2 WHERE tenant_id = $1',
-      [tenantId, CREDITS_MICROS],
+      `INSERT INTO accounts (tenant_id, available_micros, held_micros, version, updated_at)
+       SELECT t, $2::bigint, 0, 1, $3 FROM unnest($1::uuid[]) AS t
+       ON CONFLICT (tenant_id) DO UPDATE SET available_micros = accounts.available_micros + excluded.available_micros`,
+      [tenantIds, CREDITS_MICROS, new Date()],
     );
+    return tenantIds;
   } finally {
     await client.end();
   }

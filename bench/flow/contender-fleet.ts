@@ -116,7 +116,8 @@ const startMember = (
           clearTimeout(timer);
           resolve();
         });
-        child.send({ ask: 'stop' } satisfies Question);
+        if (child.exitCode !== null || !child.connected) child.kill('SIGKILL');
+        else child.send({ ask: 'stop' } satisfies Question);
       }),
   };
 };

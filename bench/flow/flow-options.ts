@@ -14,6 +14,8 @@ export interface FlowOptions {
   readonly rounds: number;
   /** `each`: every worker a process of its own, as `npm start` has it. `one`: all loops in one process. */
   readonly processes: 'each' | 'one';
+  /** Among whom the generations are spread: each takes its tenant's account row twice, for the length of a commit. */
+  readonly tenants: number;
   readonly contenders: readonly Contender[];
   readonly idleSeconds: number;
   /** Also show which statements one burst of the product runs, per task. */
@@ -31,6 +33,7 @@ export const readFlowOptions = (args: readonly string[], usage: string): FlowOpt
       'idle-seconds': { type: 'string' },
       rates: { type: 'string', default: '3,20' },
       rounds: { type: 'string' },
+      tenants: { type: 'string' },
       processes: { type: 'string', default: 'each' },
       only: { type: 'string', default: CONTENDERS.join(',') },
     },
@@ -50,6 +53,7 @@ export const readFlowOptions = (args: readonly string[], usage: string): FlowOpt
     rates: values.rates.split(',').map((rate) => number(rate, 0, 1)),
     rounds: number(values.rounds, short ? 1 : 3, 0),
     processes,
+    tenants: number(values.tenants, 8, 1),
     contenders: CONTENDERS.filter((each) => wanted.includes(each)),
     showsStatements: values.statements,
     idleSeconds: number(values['idle-seconds'], 10, 0),

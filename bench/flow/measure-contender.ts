@@ -44,7 +44,7 @@ export const startContender = (
     script: 'product-process.js',
     args: [name],
   }));
-  const api = { script: 'product-process.js', args: ['api', server.tenantId] };
+  const api = { script: 'product-process.js', args: ['api', ...server.tenantIds] };
   const env = { ...server.env, ...(processes === 'one' ? { AIVEDIO_POOL_MAX: '16' } : {}) };
   return startFleet([api, ...workers], setup, env);
 };

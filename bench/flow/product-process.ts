@@ -57,18 +57,27 @@ const REQUEST = {
   durationMs: 2_000,
 };
 
-/** The API's part: the create use case, and one subscriber that hears of every change of the tenant. */
-const startApi = async (container: Container, tenantId: string): Promise<ContenderProcess> => {
+/** The API's part: the create use case, and one subscriber that hears of every change of every tenant. */
+const startApi = async (
+  container: Container,
+  tenantIds: readonly string[],
+): Promise<ContenderProcess> => {
   const endings = createEndings();
-  const unsubscribe = await container.pubSub.subscribe(
-    topics.tenant(tenantId),
-    ({ taskId, terminal }) => {
-      if (terminal === true) endings.ended(String(taskId));
-    },
-    () => undefined,
+  const unsubscribes = await Promise.all(
+    tenantIds.map((tenantId) =>
+      container.pubSub.subscribe(
+        topics.tenant(tenantId),
+        ({ taskId, terminal }) => {
+          if (terminal === true) endings.ended(String(taskId));
+        },
+        () => undefined,
+      ),
+    ),
   );
+  let created = 0;
   const { context, moderation } = container;
   const create = async (): Promise<string> => {
+    const tenantId = tenantIds[(created += 1) % tenantIds.length] ?? '';
     const idempotencyKey = context.ids.next(context.clock.now());
     const outcome = await createGeneration(context, moderation, {
       tenantId,
@@ -86,7 +95,7 @@ const startApi = async (container: Container, tenantId: string): Promise<Contend
   return {
     run: (load) => driveLoad(load, CREATES_AT_ONCE, create, endings),
     stop: async () => {
-      await unsubscribe();
+      await Promise.all(unsubscribes.map((unsubscribe) => unsubscribe()));
       await container.close();
     },
   };
@@ -105,10 +114,10 @@ const startWorkers = async (
   };
 };
 
-/** Arguments after the setup: `api` and the tenant, or the workers whose loops run in this process. */
+/** Arguments after the setup: `api` and the tenants, or the workers whose loops run in this process. */
 serveContender(() => {
   const [role, ...rest] = process.argv.slice(3);
   const names = WORKERS.filter((name) => role === 'all' || name === role);
   const container = withInstantParts(createContainer(readConfig(), role ?? 'bench'));
-  return role === 'api' ? startApi(container, rest[0] ?? '') : startWorkers(container, names);
+  return role === 'api' ? startApi(container, rest) : startWorkers(container, names);
 });

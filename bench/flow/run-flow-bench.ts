@@ -14,7 +14,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Runs the contenders in turn on one server, round after round, and prints the medians beside those of the floor. */
 export const runFlowBench = async (options: FlowOptions): Promise<void> => {
-  const server = await startBenchServer();
+  const server = await startBenchServer(options.tenants);
   const stop = stopOnce(server);
   process.once('SIGINT', () => void stop().finally(() => process.exit(130)));
   const admin = new Client({ connectionString: server.superuserUrl });
