@@ -96,19 +96,19 @@ describe('a list', () => {
       id prompt parameters { seed } money { held } nextStep waiting { reason position }
       attempts { id status } events { type } ledgerEntries { kind } inputs { id } outputs { id }
       playback { url } failure { code } cancel { outcome } } } }`;
-    // The key is read from the database at most every two seconds: not in what is measured.
-    await api.ask(query, { first: 1 });
     const statements = async (first: number): Promise<number> => {
       const spy = jest.spyOn(Client.prototype, 'query');
       const { data, errors } = await api.ask(query, { first });
       expect(errors).toEqual([]);
       expect(data.generations.nodes).toHaveLength(first);
-      const count = spy.mock.calls.length;
+      // The key is read anew every two seconds, whatever is asked: it is not what is measured.
+      const count = spy.mock.calls.filter((call) => !textOf(call[0]).includes('api_keys')).length;
       spy.mockRestore();
       return count;
     };
+    await statements(1);
     const few = await statements(2);
-    expect(few).toBeGreaterThanOrEqual(8);
+    expect(few).toBeGreaterThanOrEqual(7);
     expect(few).toBeLessThanOrEqual(12);
     expect(await statements(25)).toBe(few);
   });
@@ -251,3 +251,6 @@ describe('a generation', () => {
     expect(data.generation).toEqual({ price: '21', quoteId: quote.id });
   });
 });
+
+const textOf = (query: unknown): string =>
+  typeof query === 'string' ? query : String((query as { text?: string }).text ?? '');
