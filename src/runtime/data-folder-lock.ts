@@ -1,6 +1,8 @@
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
+import { isProcessAlive } from '../adapters/postgres/embedded/start-lock';
+
 /**
  * One product per data folder: a second one would move the addresses that the first one's processes rely on. The lock names its
  * process; one that is left behind by a dead process is taken over. Answers how to give it back.
@@ -17,7 +19,7 @@ export const lockDataFolder = (dataDir: string): (() => void) => {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       const owner = ownerOf(file);
-      if (owner !== null && owner !== process.pid && isAlive(owner)) {
+      if (owner !== null && owner !== process.pid && isProcessAlive(owner)) {
         throw new Error(
           `AiVedio runs already on ${dataDir} (process ${owner}): stop it, or set AIVEDIO_DATA_DIR to another folder`,
           { cause: error },
@@ -35,15 +37,5 @@ const ownerOf = (file: string): number | null => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
-  }
-};
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Somebody else's process is alive too.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 };

@@ -1,4 +1,5 @@
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../adapters/postgres/embedded';
+import { isProcessAlive } from '../adapters/postgres/embedded/start-lock';
 import type { Log } from '../ports/log';
 
 const LOOK_MS = 1_000;
@@ -29,7 +30,7 @@ export const keepDatabase = (
     }
   };
   const timer = setInterval(() => {
-    if (stopping || healing !== null || isAlive(current.pid)) return;
+    if (stopping || healing !== null || isProcessAlive(current.pid)) return;
     healing = heal().finally(() => {
       healing = null;
     });
@@ -42,13 +43,4 @@ export const keepDatabase = (
       await current.stop();
     },
   };
-};
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 };
