@@ -21,7 +21,7 @@ export const lockDataFolder = (dataDir: string): (() => void) => {
       const owner = ownerOf(file);
       if (owner !== null && owner !== process.pid && isProcessAlive(owner)) {
         throw new Error(
-          `AiVedio runs already on ${dataDir} (process ${owner}): stop it, or set AIVEDIO_DATA_DIR to another folder`,
+          `AiVedio runs already on ${dataDir} (process ${owner}): stop it, or set AIVEDIO_DATA_DIR to another folder; if that process is something else, remove ${file}`,
           { cause: error },
         );
       }
