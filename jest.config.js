@@ -34,6 +34,8 @@ const shared = {
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/data/', '<rootDir>/output/'],
   restoreMocks: true,
+  // A bound against hanging, not a measure of speed: the machine may be busy.
+  testTimeout: 60_000,
 };
 
 module.exports = {
