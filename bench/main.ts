@@ -10,6 +10,9 @@ const main = async (): Promise<void> => {
   await runFlowBench(readFlowOptions(rest, USAGE));
 };
 
+// Whoever read the output has left: the bench ends and cleans up, instead of dying with its server alive.
+process.stdout.on('error', () => process.kill(process.pid, 'SIGTERM'));
+
 main().then(
   () => process.exit(0),
   (error: unknown) => {

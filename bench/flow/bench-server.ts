@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -27,6 +27,8 @@ const NO_SANDBOX = 'http://127.0.0.1:9';
 /** A fresh data folder and server as the product's own start makes them: fsync and all durability on. */
 export const startBenchServer = async (tenants: number): Promise<BenchServer> => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'aivedio-bench-'));
+  // Else a server that must not run as root could not enter it, and would keep its data elsewhere.
+  await chmod(dataDir, 0o755);
   const env = {
     AIVEDIO_DATA_DIR: dataDir,
     AIVEDIO_LOG_LEVEL: 'error',

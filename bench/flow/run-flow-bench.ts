@@ -16,8 +16,12 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 export const runFlowBench = async (options: FlowOptions): Promise<void> => {
   const server = await startBenchServer(options.tenants);
   const stop = stopOnce(server);
-  process.once('SIGINT', () => void stop().finally(() => process.exit(130)));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => void stop().finally(() => process.exit(130)));
+  }
   const admin = new Client({ connectionString: server.superuserUrl });
+  // A server that is stopped by a signal takes this connection with it; whoever asks next hears of it.
+  admin.on('error', () => undefined);
   try {
     await admin.connect();
     const { rows } = await admin.query<{ server_version: string }>('SHOW server_version');
