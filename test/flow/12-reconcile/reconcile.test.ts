@@ -191,6 +191,21 @@ describe('a lost message', () => {
       expect((await flow.attempt(id)).cancelStatus).toBe('REQUESTED');
   });
 
+  it('is told from one that waits behind others: that one is not doubled, however often it looks', async () => {
+    const flow = await open();
+    await dispatch(flow);
+    for (let looks = 0; looks < 4; looks += 1) {
+      stuckFor(flow);
+      await rescueStuck(flow.context);
+      await flow.relay();
+    }
+    const [messages] = await flow.look(
+      `SELECT (SELECT count(*)::int FROM outbox_events WHERE type = 'attempt.dispatch.requested') AS written,
+              (SELECT count(*)::int FROM bus_messages WHERE consumer_group = 'provider') AS waiting`,
+    );
+    expect(messages).toEqual({ written: 1, waiting: 1 });
+  });
+
   it('of a validation is written again, once', async () => {
     const flow = await open();
     const assetId = await uploadBytes(flow, await makePicture());
@@ -317,5 +332,18 @@ describe('what is over', () => {
     expect((await flow.slots.usage(['platform']))['platform']).toBe(2);
     expect((await flow.attempt(unknown.id)).status).toBe('UNKNOWN');
     expect((await flow.attempt(running.id)).status).toBe('ACKED');
+  });
+
+  it('gives no slot to an attempt that ended after the list was read', async () => {
+    const flow = await open();
+    const { id } = await flow.submit();
+    await flow.finishJob(id);
+    const attempt = await flow.attempt(id);
+    expect(attempt.completedAt).not.toBeNull();
+    const before = (await flow.slots.usage(['platform']))['platform'];
+    const stale = [{ holder: attempt.id, scopes: [{ scope: 'platform', limitMax: 9 }] }];
+    const now = flow.clock.now();
+    expect(await flow.slots.rebuild(stale, 60_000, now)).toEqual({ removed: 0, added: 0 });
+    expect((await flow.slots.usage(['platform']))['platform'] ?? 0).toBe(before ?? 0);
   });
 });
