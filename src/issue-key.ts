@@ -15,7 +15,8 @@ const main = async (): Promise<void> => {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
+    // The client's messages carry its source; what went wrong is their last line.
+    const text = String(error).trim().split('\n').at(-1);
     process.stderr.write(
       `No key could be made: ${text}\nThe database must run: start it with "npm start".\n`,
     );
