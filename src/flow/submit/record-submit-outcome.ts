@@ -14,6 +14,8 @@ import { requestObservation } from '../observe/request-observation';
 
 type Rejected = Extract<SubmitOutcome, { kind: 'REJECTED' }>;
 
+const ANSWER_AWAITED: readonly Attempt['status'][] = ['SENDING', 'UNKNOWN', 'ABANDONED'];
+
 /**
  * Commits what a submit came to. The world may have moved while the answer travelled: an observation may have bound the
  * job, a cancel may wait, the lease may be lost. A late answer is still an observation and never dropped.
@@ -117,7 +119,8 @@ const recordRejected = async (
   attempt: Attempt,
   outcome: Rejected,
 ): Promise<Applied | null> => {
-  if (attempt.status !== 'SENDING' && attempt.status !== 'UNKNOWN') return null;
+  // An attempt given up for lost is still watched: its refusal, and what that cost, is what was waited for.
+  if (!ANSWER_AWAITED.includes(attempt.status)) return null;
   const now = context.clock.now();
   const policy = FAILURE_POLICIES[outcome.failure];
   const verdict = judgeRetry('submit', {

@@ -1,4 +1,6 @@
+import type { Consumed } from '../../../src/flow/consume';
 import { createSubmitConsumer } from '../../../src/flow/submit/submit-attempt';
+import type { Envelope } from '../../../src/ports/messages';
 import { useFlow, type Flow } from '../../support/flow-harness';
 import { expectRepeatStopped, onlyProxy } from '../../support/flow/expectations';
 import { SimulatedCrash } from '../../support/flow/message-driver';
@@ -304,6 +306,40 @@ describe('a provider worker that dies', () => {
   ])('slowly, and is fenced, still has its answer kept when it %s', async (_, changes, status) => {
     const flow = await open();
     const id = await dispatch(flow, changes);
+    expect(await answerAfter(flow, (envelope) => takeOver(flow, id, envelope))).toEqual({
+      kind: 'DUPLICATE',
+    });
+    expect((await flow.task(id)).status).toBe(status);
+    expect(await flow.attempts(id)).toHaveLength(1);
+  });
+
+  it('so slowly that its attempt was given up for lost still has a charged refusal booked', async () => {
+    const flow = await open();
+    const id = await dispatch(flow, { fault: 'reject_422_charged' });
+    await flow.look('UPDATE providers SET absence_grace_ms = 100000000');
+    await answerAfter(flow, async (envelope) => {
+      await takeOver(flow, id, envelope);
+      for (let asked = 0; asked < 80 && (await flow.task(id)).status !== 'EXPIRED'; asked += 1) {
+        flow.clock.advance(30_000);
+        await flow.drain(['provider']);
+      }
+      expect((await flow.attempt(id)).status).toBe('ABANDONED');
+    });
+    await flow.drain();
+    expect(await flow.attempt(id)).toMatchObject({
+      status: 'FAILED',
+      errorClass: 'POLICY_REJECTED',
+    });
+    expect((await flow.task(id)).status).toBe('EXPIRED');
+    expect((await flow.ledger(id)).map(({ kind }) => kind)).toEqual(['RESERVE', 'RELEASE']);
+    expect(await flow.look('SELECT source FROM provider_costs')).toEqual([{ source: 'ATTEMPT' }]);
+  });
+
+  /** Sends the waiting attempt by a worker that is paused between the provider's answer and its row. */
+  const answerAfter = async (
+    flow: Flow,
+    meanwhile: (envelope: Envelope) => Promise<void>,
+  ): Promise<Consumed> => {
     const [delivery] = await flow.bus.receive('provider', {
       max: 1,
       leaseMs: 1,
@@ -318,16 +354,18 @@ describe('a provider worker that dies', () => {
         ...real,
         submit: async (...args) => {
           const outcome = await real.submit(...args);
-          // Meanwhile the lease ends and another worker takes the message over.
-          flow.clock.advance(flow.context.settings.submitLeaseMs + 1);
-          expect(await flow.replay(envelope)).toEqual({ kind: 'APPLIED' });
-          expect((await flow.task(id)).status).toBe('SUBMIT_UNKNOWN');
+          await meanwhile(envelope);
           return outcome;
         },
       }),
     });
-    expect(await paused(envelope, new AbortController().signal)).toEqual({ kind: 'DUPLICATE' });
-    expect((await flow.task(id)).status).toBe(status);
-    expect(await flow.attempts(id)).toHaveLength(1);
-  });
+    return paused(envelope, new AbortController().signal);
+  };
+
+  /** The lease ends, and another worker takes the message. */
+  const takeOver = async (flow: Flow, id: string, envelope: Envelope): Promise<void> => {
+    flow.clock.advance(flow.context.settings.submitLeaseMs + 1);
+    expect(await flow.replay(envelope)).toEqual({ kind: 'APPLIED' });
+    expect((await flow.task(id)).status).toBe('SUBMIT_UNKNOWN');
+  };
 });
