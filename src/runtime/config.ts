@@ -33,6 +33,8 @@ const schema = z.object({
   AIVEDIO_SANDBOX_WEBHOOK_SECRET: z.string().startsWith('whsec_').optional(),
   AIVEDIO_SANDBOX_CONCURRENCY: z.coerce.number().int().min(1).default(4),
   AIVEDIO_HEALTH_PORT: port.optional(),
+  /** The name of this machine or place, one worker of a kind each; kept over restarts. Without it leases of a dead worker run out. */
+  AIVEDIO_NODE: z.string().min(1).max(200).optional(),
   AIVEDIO_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   AIVEDIO_FFMPEG: z.string().optional(),
   AIVEDIO_FFPROBE: z.string().optional(),
@@ -85,6 +87,7 @@ export interface Config {
     readonly concurrency: number;
   };
   readonly healthPort: number | null;
+  readonly node: string | null;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   readonly ffmpeg: string | null;
   readonly ffprobe: string | null;
@@ -168,6 +171,7 @@ const shape = (values: Parsed): Config => {
       concurrency: values.AIVEDIO_SANDBOX_CONCURRENCY,
     },
     healthPort: values.AIVEDIO_HEALTH_PORT ?? null,
+    node: values.AIVEDIO_NODE ?? null,
     logLevel: values.AIVEDIO_LOG_LEVEL,
     ffmpeg: values.AIVEDIO_FFMPEG ?? null,
     ffprobe: values.AIVEDIO_FFPROBE ?? null,

@@ -13,6 +13,7 @@ import { createPostgresOutboxMover } from '../adapters/postgres/bus/outbox-mover
 import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
 import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
 import { createPostgresSlots } from '../adapters/postgres/slots/postgres-slots';
+import { createInstanceStore } from '../adapters/postgres/stores/instance-store';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
 import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog';
 import { createProcessBell } from '../adapters/process-bell/process-bell';
@@ -66,6 +67,7 @@ export interface Container {
   readonly moderation: ReturnType<typeof createRuleModeration>;
   readonly malware: ReturnType<typeof createSignatureScanner>;
   readonly partitions: ReturnType<typeof createPartitionStore>;
+  readonly instances: ReturnType<typeof createInstanceStore>;
   /** Finds ffmpeg on first use. */
   readonly media: () => Promise<MediaParts>;
   close(): Promise<void>;
@@ -165,6 +167,7 @@ export const createContainer = (config: Config, name: string): Container => {
     moderation: createRuleModeration(DEFAULT_RULES),
     malware: createSignatureScanner(new Map()),
     partitions: createPartitionStore(facts),
+    instances: createInstanceStore(facts),
     media: once(() => createMediaParts(config, log)),
     close: async () => {
       await Promise.all([bell.close(), pubSub.close()]);

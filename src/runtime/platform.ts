@@ -1,3 +1,4 @@
+import os from 'node:os';
 import path from 'node:path';
 
 import { locateMediaTools } from '../adapters/media/locate-ffmpeg';
@@ -103,6 +104,7 @@ const startLocked = async (options: PlatformOptions): Promise<Platform> => {
     const callbackUrl = `http://${config.callback.host}:${ports.callback}`;
     const env = {
       AIVEDIO_BELL: 'parent',
+      AIVEDIO_NODE: `${os.hostname()}:${config.dataDir}`.slice(-200),
       AIVEDIO_DATABASE_URL: server.url,
       AIVEDIO_DATA_DIR: config.dataDir,
       AIVEDIO_SIGNING_SECRET: state.signingSecret,

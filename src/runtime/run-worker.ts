@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 
 import type { WorkerName } from '../domain/stages';
 import { armCrashPoints, CRASH_POINTS, type CrashPoint } from '../ports/crash-points';
+import { announceLife } from './announce-life';
 import { ConfigError, readConfig } from './config';
 import { createContainer, type Container } from './container';
 import type { RunningLoop } from './loop';
@@ -32,7 +33,7 @@ const main = async (
   const config = readConfig();
   armFrom(config.crashPoint, config.production);
   const container = createContainer(config, name);
-  const running = await start(container);
+  const running = [announceLife(container, name), ...(await start(container))];
   const health =
     config.healthPort === null ? null : serveHealth(config.http.host, config.healthPort);
   onStopSignal(config.drainMs * 2, async () => {

@@ -47,3 +47,22 @@ export interface PartitionStore {
   ensureDays(now: Date, days: number): Promise<number>;
   dropBefore(before: Date): Promise<number>;
 }
+
+/**
+ * One row for each life of a worker process. A lease names the life that took it; when a node starts a worker again under
+ * its old name, leases of the earlier life need not run out: they are known to be dead.
+ */
+export interface InstanceStore {
+  /** Answers how many earlier lives of this worker on this node are over by that. */
+  begin(instance: {
+    readonly bootId: string;
+    readonly worker: string;
+    readonly node: string;
+    readonly now: Date;
+  }): Promise<number>;
+  /** False: somebody has begun another life under this name, and this one counts as dead. */
+  see(bootId: string, now: Date): Promise<boolean>;
+  end(bootId: string, now: Date): Promise<void>;
+  /** Drops lives not seen since; answers how many. */
+  forget(before: Date): Promise<number>;
+}

@@ -20,7 +20,7 @@ import type { Running } from '../../runtime/run-worker';
 const LEFTOVER_AGE_MS = 24 * 3_600_000;
 
 export const startReconcilerLoops = async (container: Container): Promise<Running[]> => {
-  const { context, slots, objects, partitions, provider, config } = container;
+  const { context, slots, objects, partitions, instances, provider, config } = container;
   const matchOrphans = createOrphanMatcher(context);
   return [
     consume(container, 'reconciler', 4, {
@@ -46,6 +46,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
     }),
     loop(container, 'partitions', null, 3_600_000, async () => {
       await keepPartitions(context, partitions, config.retentionDays);
+      await instances.forget(new Date(context.clock.now().getTime() - LEFTOVER_AGE_MS));
       return { busy: false, dueAt: null };
     }),
   ];
