@@ -26,6 +26,8 @@ export interface FlowSettings {
   /** Live tasks untouched for this long, whose next step nobody holds, get their message again. */
   readonly stuckAfterMs: number;
   readonly mediaReviewWindowMs: number;
+  /** An event that leaves later than this raises the alarm. */
+  readonly relayLagAlarmMs: number;
 }
 
 /** What every use case stands on. */

@@ -65,6 +65,7 @@ const schema = z.object({
   AIVEDIO_MEDIA_TIME_LIMIT_MS: ms(10 * 60_000),
   AIVEDIO_STUCK_AFTER_MS: ms(60_000),
   AIVEDIO_MEDIA_REVIEW_WINDOW_MS: ms(24 * 3_600_000),
+  AIVEDIO_RELAY_LAG_ALARM_MS: ms(20_000),
   AIVEDIO_BUS_LEASE_MS: ms(15_000),
   AIVEDIO_DRAIN_MS: ms(20_000),
   AIVEDIO_RETENTION_DAYS: z.coerce.number().int().min(1).default(14),
@@ -205,6 +206,7 @@ const flowSettings = (values: Parsed): FlowSettings => ({
   mediaTimeLimitMs: values.AIVEDIO_MEDIA_TIME_LIMIT_MS,
   stuckAfterMs: values.AIVEDIO_STUCK_AFTER_MS,
   mediaReviewWindowMs: values.AIVEDIO_MEDIA_REVIEW_WINDOW_MS,
+  relayLagAlarmMs: values.AIVEDIO_RELAY_LAG_ALARM_MS,
 });
 
 /** For child processes: PATH, locale and whatever else the platform needs. */

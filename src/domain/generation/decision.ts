@@ -90,6 +90,7 @@ export const FINDING_KINDS = [
   'SLOT_DRIFT',
   'STALE_UPLOAD',
   'LEDGER_MISMATCH',
+  'RELAY_LAG',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 

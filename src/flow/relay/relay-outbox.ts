@@ -150,7 +150,15 @@ export const createOutboxRelay = (options: OutboxRelayOptions): OutboxMover => {
     return due !== null && pausedUntil !== null && due < pausedUntil ? pausedUntil : due;
   };
 
-  return { moveBatch, nextDueAt };
+  const lag: OutboxMover['lag'] = async (now) => {
+    const [pendingMs, openWrite] = await Promise.all([
+      store.oldestPendingAgeMs(now),
+      store.longestOpenWrite(),
+    ]);
+    return { pendingMs, openWrite };
+  };
+
+  return { moveBatch, lag, nextDueAt };
 };
 
 const idsOf = (rows: readonly Claimed[]): string[] => rows.map(({ envelope }) => envelope.eventId);

@@ -31,6 +31,12 @@ export interface InboxStore {
   enter(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
 }
 
+/** A transaction that has written and is still open: what it wrote for the outbox nobody can see. */
+export interface OpenWrite {
+  readonly name: string;
+  readonly openMs: number;
+}
+
 /** The outbox as the relay sees it. */
 export interface OutboxRelayStore {
   /** Leases pending rows that are due, by row and never by a cursor, oldest first. */
@@ -48,11 +54,14 @@ export interface OutboxRelayStore {
   ): Promise<void>;
   /** Age of the oldest pending due row in milliseconds; 0 when none. */
   oldestPendingAgeMs(now: Date): Promise<number>;
+  longestOpenWrite(): Promise<OpenWrite | null>;
   nextDueAt(): Promise<Date | null>;
 }
 
 /** Moves due outbox rows to the bus; answers how many. Implemented in one statement where both are one database. */
 export interface OutboxMover {
   moveBatch(now: Date, limit: number): Promise<number>;
+  /** How far the outbox is behind: the oldest message that is due, and the oldest open transaction that has written. */
+  lag(now: Date): Promise<{ readonly pendingMs: number; readonly openWrite: OpenWrite | null }>;
   nextDueAt(): Promise<Date | null>;
 }

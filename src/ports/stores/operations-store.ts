@@ -5,7 +5,8 @@ export interface FindingStore {
   record(finding: {
     readonly id: string;
     readonly kind: FindingKind;
-    readonly subjectKind: 'task' | 'attempt' | 'asset' | 'provider_event' | 'slot' | 'tenant';
+    readonly subjectKind:
+      'task' | 'attempt' | 'asset' | 'provider_event' | 'slot' | 'tenant' | 'outbox';
     readonly subjectId: string;
     readonly tenantId: string | null;
     readonly detail: Readonly<Record<string, unknown>>;

@@ -1,3 +1,4 @@
+import { watchRelayLag } from '../../flow/relay/watch-lag';
 import { bells, type Container } from '../../runtime/container';
 import { loop } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
@@ -5,6 +6,7 @@ import type { Running } from '../../runtime/run-worker';
 const BATCH = 500;
 /** Under load the relay asks for the next delayed message no more often than this. */
 const LOOK_AHEAD_MS = 200;
+const LAG_LOOK_MS = 10_000;
 
 export const startOutboxRelayLoops = async (container: Container): Promise<Running[]> => {
   const { mover, context } = container;
@@ -21,6 +23,10 @@ export const startOutboxRelayLoops = async (container: Container): Promise<Runni
       }
       // A batch that was not full has emptied the outbox; what came with it for later is looked up in a moment.
       return { busy: moved === BATCH, dueAt: dueAt !== null && dueAt < lookAt ? dueAt : lookAt };
+    }),
+    loop(container, 'relay-lag', null, LAG_LOOK_MS, async () => {
+      await watchRelayLag(context, mover);
+      return { busy: false, dueAt: null };
     }),
   ];
 };

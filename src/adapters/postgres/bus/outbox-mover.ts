@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 
 import { groupsOf, MESSAGE_TYPES, type ConsumerGroup } from '../../../ports/messages';
-import type { OutboxMover } from '../../../ports/stores/message-store';
+import type { OpenWrite, OutboxMover } from '../../../ports/stores/message-store';
 import { poolDatabase } from '../database';
-import { run, runForOnly } from '../run-statement';
+import { run, runForOne, runForOnly } from '../run-statement';
 
 /** The advisory lock that one mover holds for the length of its statement. */
 const LOCK = { lockSpace: 0x6275, lockKey: 1 };
@@ -40,6 +40,14 @@ export const createPostgresOutboxMover = (options: PostgresOutboxMoverOptions): 
       );
       if (groups.length > 0) onMoved?.(groups);
       return moved;
+    },
+    lag: async (now) => {
+      const [{ since }, openWrite] = await Promise.all([
+        runForOnly<{ since: Date | null }>(db, 'oldest-pending-message', { now }),
+        runForOne<OpenWrite>(db, 'find-longest-open-write', {}),
+      ]);
+      const pendingMs = since === null ? 0 : Math.max(now.getTime() - since.getTime(), 0);
+      return { pendingMs, openWrite };
     },
     nextDueAt: async () => {
       const [next] = await run<{ availableAt: Date }>(db, 'find-next-outbox-event-due', {

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 
 import { parseEnvelope, type Envelope } from '../../../ports/messages';
-import type { OutboxRelayStore } from '../../../ports/stores/message-store';
+import type { OpenWrite, OutboxRelayStore } from '../../../ports/stores/message-store';
 import { poolDatabase, type Database } from '../database';
-import { run, runForOnly } from '../run-statement';
+import { run, runForOne, runForOnly } from '../run-statement';
 
 /** The outbox as the relay sees it; each operation is one statement by itself. */
 export const createOutboxRelayStore = (pool: Pool): OutboxRelayStore => {
@@ -32,6 +32,7 @@ export const createOutboxRelayStore = (pool: Pool): OutboxRelayStore => {
       });
       return since === null ? 0 : Math.max(0, now.getTime() - since.getTime());
     },
+    longestOpenWrite: () => runForOne<OpenWrite>(db, 'find-longest-open-write', {}),
     nextDueAt: async () =>
       (await runForOnly<{ at: Date | null }>(db, 'next-message-due-at', {})).at,
   };
