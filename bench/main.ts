@@ -2,7 +2,7 @@ import { runFlowBench } from './flow/run-flow-bench';
 import { readFlowOptions } from './flow/flow-options';
 
 const USAGE =
-  'npm run bench -- flow [--short] [--tasks N] [--open-seconds S] [--rounds R] [--processes each|one] [--tenants N] [--only product,floor,graphile] [--idle-seconds S] [--statements]';
+  'npm run bench -- flow [--short] [--tasks N] [--open-seconds S] [--rounds R] [--processes grouped|each|one] [--tenants N] [--only product,floor,graphile] [--idle-seconds S] [--statements]';
 
 const main = async (): Promise<void> => {
   const [name, ...rest] = process.argv.slice(2);

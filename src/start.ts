@@ -22,6 +22,7 @@ const printWelcome = (platform: Platform): void => {
     `  Playground   ${platform.publicUrl}/playground`,
     `  Callbacks    ${platform.callbackUrl}`,
     `  Sandbox      ${platform.sandboxUrl}`,
+    `  Workers      ${describeProcesses(platform)}`,
     ...(first === null
       ? ['', 'Another API key: npm run key']
       : [
@@ -36,6 +37,15 @@ const printWelcome = (platform: Platform): void => {
     '',
   ];
   process.stdout.write(lines.join('\n'));
+};
+
+/** Which workers share a process; their log bears the process's name. */
+const describeProcesses = ({ processes }: Platform): string => {
+  const shared = processes.filter(({ workers }) => workers.length > 1);
+  if (shared.length === 0) return 'each a process of its own';
+  return shared
+    .map(({ name, workers }) => `${name}: ${workers.join(', ')}`)
+    .join('\n               ');
 };
 
 main().catch((error: unknown) => {

@@ -22,6 +22,7 @@ export interface Member {
   /** Compiled file beside this one. */
   readonly script: string;
   readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export const startFleet = async (
@@ -81,7 +82,7 @@ const startMember = (
     path.join(__dirname, member.script),
     [JSON.stringify(setup), ...(member.args ?? [])],
     {
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, ...member.env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     },
   );

@@ -12,8 +12,8 @@ export interface FlowOptions {
   readonly rates: readonly number[];
   /** How often everything is repeated, interleaved; the table shows medians. */
   readonly rounds: number;
-  /** `each`: every worker a process of its own, as `npm start` has it. `one`: all loops in one process. */
-  readonly processes: 'each' | 'one';
+  /** `grouped`: as `npm start` has them on a small machine; `each`: every worker a process of its own; `one`: all in one. */
+  readonly processes: 'each' | 'grouped' | 'one';
   /** Among whom the generations are spread: each takes its tenant's account row twice, for the length of a commit. */
   readonly tenants: number;
   readonly contenders: readonly Contender[];
@@ -34,7 +34,7 @@ export const readFlowOptions = (args: readonly string[], usage: string): FlowOpt
       rates: { type: 'string', default: '3,20' },
       rounds: { type: 'string' },
       tenants: { type: 'string' },
-      processes: { type: 'string', default: 'each' },
+      processes: { type: 'string', default: 'grouped' },
       only: { type: 'string', default: CONTENDERS.join(',') },
     },
   });
@@ -45,7 +45,8 @@ export const readFlowOptions = (args: readonly string[], usage: string): FlowOpt
     return value;
   };
   const { short, processes } = values;
-  if (processes !== 'each' && processes !== 'one') throw new Error(`Usage: ${usage}`);
+  if (processes !== 'each' && processes !== 'grouped' && processes !== 'one')
+    throw new Error(`Usage: ${usage}`);
   const wanted = values.only.split(',');
   return {
     tasks: number(values.tasks, short ? 200 : 2_000, 1),

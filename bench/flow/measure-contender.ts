@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from 'pg';
 
 import { WORKERS } from '../../src/domain/stages';
+import { planProcesses, type PlannedProcess } from '../../src/runtime/worker-groups';
 import type { Load } from './bench-protocol';
 import type { BenchServer } from './bench-server';
 import { startFleet, type Fleet, type Member } from './contender-fleet';
@@ -40,13 +41,19 @@ export const startContender = (
     concurrency: CONCURRENCY,
   };
   if (contender !== 'product') return startFleet([{ script: `${contender}-process.js` }], setup);
-  const workers: Member[] = (processes === 'one' ? ['all'] : WORKERS).map((name) => ({
+  const workers = PLANS[processes].map((planned): Member => ({
     script: 'product-process.js',
-    args: [name],
+    args: [planned.name, ...planned.workers],
+    ...(planned.workers.length === 1 ? {} : { env: { AIVEDIO_POOL_MAX: '16' } }),
   }));
   const api = { script: 'product-process.js', args: ['api', ...server.tenantIds] };
-  const env = { ...server.env, ...(processes === 'one' ? { AIVEDIO_POOL_MAX: '16' } : {}) };
-  return startFleet([api, ...workers], setup, env);
+  return startFleet([api, ...workers], setup, server.env);
+};
+
+const PLANS: Readonly<Record<FlowOptions['processes'], readonly PlannedProcess[]>> = {
+  each: planProcesses('separate', 1),
+  grouped: planProcesses('grouped', 1),
+  one: [{ name: 'all', workers: WORKERS }],
 };
 
 /** Starts the contender's processes, warms them up, measures one load, and stops them again. */

@@ -4,6 +4,7 @@ import { topics } from '../../src/flow/notify/announce-change';
 import { WORKERS, type WorkerName } from '../../src/domain/stages';
 import { readConfig } from '../../src/runtime/config';
 import { createContainer, type Container } from '../../src/runtime/container';
+import { lookTogether } from '../../src/runtime/look-together';
 import { consume } from '../../src/runtime/parts';
 import type { Running } from '../../src/runtime/run-worker';
 import { startAssetValidatorLoops } from '../../src/workers/asset-validator/loops';
@@ -102,22 +103,29 @@ const startApi = async (
 };
 
 const startWorkers = async (
-  container: Container,
+  own: Container,
   names: readonly WorkerName[],
 ): Promise<ContenderProcess> => {
+  const shared = names.length > 1 ? lookTogether(own) : null;
+  const container = shared?.container ?? own;
   const running = (await Promise.all(names.map((name) => LOOPS[name](container)))).flat();
+  if (shared !== null) running.push(shared.look);
   return {
     stop: async () => {
       await Promise.all(running.map((each) => each.stop()));
-      await container.close();
+      await own.close();
     },
   };
 };
 
-/** Arguments after the setup: `api` and the tenants, or the workers whose loops run in this process. */
+/** Arguments after the setup: `api` and the tenants, or a name and the workers whose loops run in this process. */
 serveContender(() => {
   const [role, ...rest] = process.argv.slice(3);
-  const names = WORKERS.filter((name) => role === 'all' || name === role);
   const container = withInstantParts(createContainer(readConfig(), role ?? 'bench'));
-  return role === 'api' ? startApi(container, rest) : startWorkers(container, names);
+  return role === 'api'
+    ? startApi(container, rest)
+    : startWorkers(
+        container,
+        WORKERS.filter((name) => rest.includes(name)),
+      );
 });

@@ -42,6 +42,8 @@ const schema = z.object({
   AIVEDIO_CLOCK_OFFSET_MS: z.coerce.number().int().default(0),
   /** `parent`: set by the program that starts all processes of one machine and carries their rings. */
   AIVEDIO_BELL: z.enum(['postgres', 'parent']).default('postgres'),
+  /** Workers in processes of their own, several in one, or by the number of processors: of `npm start` and the demo. */
+  AIVEDIO_PROCESSES: z.enum(['separate', 'grouped', 'auto']).default('auto'),
   AIVEDIO_POOL_MAX: z.coerce.number().int().min(1).max(50).default(3),
   AIVEDIO_TASK_DEADLINE_MS: ms(30 * 60_000),
   AIVEDIO_RECOVERY_WINDOW_MS: ms(15 * 60_000),
@@ -95,6 +97,7 @@ export interface Config {
   readonly crashPoint: string | null;
   readonly clockOffsetMs: number;
   readonly bell: 'postgres' | 'parent';
+  readonly processes: 'separate' | 'grouped' | 'auto';
   readonly poolMax: number;
   readonly busLeaseMs: number;
   readonly drainMs: number;
@@ -179,6 +182,7 @@ const shape = (values: Parsed): Config => {
     crashPoint: values.AIVEDIO_CRASH_POINT ?? null,
     clockOffsetMs: values.AIVEDIO_CLOCK_OFFSET_MS,
     bell: values.AIVEDIO_BELL,
+    processes: values.AIVEDIO_PROCESSES,
     poolMax: values.AIVEDIO_POOL_MAX,
     busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
     drainMs: values.AIVEDIO_DRAIN_MS,

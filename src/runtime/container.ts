@@ -9,6 +9,7 @@ import { createRuleModeration, DEFAULT_RULES } from '../adapters/moderation/rule
 import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object-store';
 import { createPool, createUnitOfWork, OUTBOX_BELL } from '../adapters/postgres';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
+import { createDueLook } from '../adapters/postgres/bus/due-look';
 import { createPostgresOutboxMover } from '../adapters/postgres/bus/outbox-mover';
 import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
 import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
@@ -54,6 +55,9 @@ export interface Container {
   readonly log: Log;
   readonly context: FlowContext;
   readonly bell: Bell;
+  /** Loops with a bell need no slow look of their own: one look of the process asks for all of them. */
+  readonly looksTogether: boolean;
+  readonly dueLook: ReturnType<typeof createDueLook>;
   readonly bus: MessageBus;
   readonly mover: ReturnType<typeof createPostgresOutboxMover>;
   readonly slots: Slots;
@@ -132,6 +136,8 @@ export const createContainer = (config: Config, name: string): Container => {
     log,
     context,
     bell,
+    looksTogether: false,
+    dueLook: createDueLook(rebuildable),
     bus: createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
     mover: createPostgresOutboxMover({
       pool: rebuildable,

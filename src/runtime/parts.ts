@@ -5,6 +5,11 @@ import { startConsumer } from './consumer';
 import { startLoop, type Round, type RunningLoop } from './loop';
 
 const SLOW_POLL_MS = 1_500;
+/** Of a loop that another one wakes when something is due. */
+const WATCHED_POLL_MS = 30_000;
+
+const slowPollMs = (container: Container, alone: number): number =>
+  container.looksTogether ? WATCHED_POLL_MS : alone;
 
 /** A consumer of the container's bus with the house's defaults. */
 export const consume = (
@@ -23,7 +28,7 @@ export const consume = (
     listen: (wake) => container.bell.listen(bells.group(group), wake),
     concurrency,
     leaseMs: container.config.busLeaseMs,
-    slowPollMs: SLOW_POLL_MS,
+    slowPollMs: slowPollMs(container, SLOW_POLL_MS),
     drainMs: container.config.drainMs,
   });
 
@@ -32,7 +37,7 @@ export const loop = (
   container: Container,
   name: string,
   channel: string | null,
-  slowPollMs: number,
+  everyMs: number,
   round: () => Promise<Round>,
 ): RunningLoop =>
   startLoop({
@@ -42,7 +47,7 @@ export const loop = (
       channel === null
         ? Promise.resolve(() => Promise.resolve())
         : container.bell.listen(channel, wake),
-    slowPollMs,
+    slowPollMs: channel === null ? everyMs : slowPollMs(container, everyMs),
     now: () => container.context.clock.now(),
     log: container.log,
   });

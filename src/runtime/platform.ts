@@ -4,7 +4,6 @@ import path from 'node:path';
 import { locateMediaTools } from '../adapters/media/locate-ffmpeg';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createBellSwitch } from '../adapters/process-bell/bell-switch';
-import { WORKERS } from '../domain/stages';
 import type { Log } from '../ports/log';
 import { inheritedEnvironment, type Config } from './config';
 import { lockDataFolder } from './data-folder-lock';
@@ -14,6 +13,7 @@ import { fillDatabase, migrate, prepareEmbedded, type FirstStart } from './prepa
 import { projectRoot } from './project-root';
 import { readEmbeddedState, writeEmbeddedState } from './secrets';
 import { createSupervisor, type Supervisor } from './supervisor';
+import { planProcesses, type PlannedProcess, type ProcessMode } from './worker-groups';
 
 export interface Platform {
   readonly publicUrl: string;
@@ -23,6 +23,8 @@ export interface Platform {
   /** Null after the first start of a data folder. */
   readonly firstStart: FirstStart | null;
   readonly supervisor: Supervisor;
+  /** Which workers share a process. */
+  readonly processes: readonly PlannedProcess[];
   stop(): Promise<void>;
 }
 
@@ -31,7 +33,9 @@ export interface PlatformOptions {
   readonly log: Log;
   /** Take another port when a configured one is taken, instead of refusing to start. */
   readonly anyPort: boolean;
-  /** More environment for the children, by name of the process (`*` for all): crash points, faults, settings. */
+  /** How the workers are spread over processes; what the configuration says when it is not given. */
+  readonly processes?: ProcessMode;
+  /** More environment for the children, by name of the process or of a worker in it (`*` for all): crash points, faults, settings. */
   readonly childEnv?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly sandboxArgs?: readonly string[];
   /** False: an embedded server that dies stays dead (tests of its absence). */
@@ -43,7 +47,7 @@ const LOCAL = '127.0.0.1';
 const FAR_RING_MS = 1_000;
 
 /**
- * The whole product on one machine: embedded Postgres, the sandbox provider, the API and every worker as a process of its own.
+ * The whole product on one machine: embedded Postgres, the sandbox provider, the API and every worker, in processes of their own.
  * Data, logs and secrets stay below the data folder.
  */
 export const startPlatform = async (options: PlatformOptions): Promise<Platform> => {
@@ -118,7 +122,11 @@ const startLocked = async (options: PlatformOptions): Promise<Platform> => {
       AIVEDIO_FFMPEG: tools.ffmpeg,
       AIVEDIO_FFPROBE: tools.ffprobe,
     };
-    await startChildren(options, supervisor, env, ports.sandbox);
+    const processes = planProcesses(
+      options.processes ?? config.processes,
+      os.availableParallelism(),
+    );
+    await startChildren(options, supervisor, env, ports.sandbox, processes);
     writeEmbeddedState(config.dataDir, { ...state, publicUrl });
     return {
       publicUrl,
@@ -127,6 +135,7 @@ const startLocked = async (options: PlatformOptions): Promise<Platform> => {
       databaseUrl: server.url,
       firstStart,
       supervisor,
+      processes,
       stop,
     };
   } catch (error) {
@@ -162,6 +171,7 @@ const startChildren = async (
   supervisor: Supervisor,
   env: Readonly<Record<string, string>>,
   sandboxPort: number,
+  processes: readonly PlannedProcess[],
 ): Promise<void> => {
   const dist = path.join(projectRoot(), 'dist');
   const envOf = (name: string): Record<string, string> => ({
@@ -169,8 +179,24 @@ const startChildren = async (
     ...options.childEnv?.['*'],
     ...options.childEnv?.[name],
   });
-  const child = (name: string, script: string, args: readonly string[] = []) =>
-    supervisor.run({ name, script: path.join(dist, script), args, env: envOf(name) });
+  const startWorkers = ({ name, workers }: PlannedProcess): Promise<void> => {
+    const isAlone = workers.length === 1 && workers[0] === name;
+    if (isAlone) {
+      const script = path.join(dist, `src/workers/${name}/main.js`);
+      return supervisor.run({ name, script, args: [], env: envOf(name) });
+    }
+    return supervisor.run({
+      name,
+      script: path.join(dist, 'src/worker-group.js'),
+      args: [name, ...workers],
+      env: {
+        AIVEDIO_POOL_MAX: String(poolOf(options.config, workers.length)),
+        ...Object.assign({}, ...workers.map(envOf)),
+        ...envOf(name),
+      },
+      workers,
+    });
+  };
   await Promise.all([
     supervisor.run({
       name: 'sandbox',
@@ -183,7 +209,18 @@ const startChildren = async (
       env: envOf('sandbox'),
       readyUrl: `http://${LOCAL}:${sandboxPort}/v1/account`,
     }),
-    child('api', 'src/api.js'),
-    ...WORKERS.map((name) => child(name, `src/workers/${name}/main.js`)),
+    supervisor.run({
+      name: 'api',
+      script: path.join(dist, 'src/api.js'),
+      args: [],
+      env: envOf('api'),
+    }),
+    ...processes.map(startWorkers),
   ]);
 };
+
+const GROUP_POOL_MAX = 16;
+
+/** Connections of workers that share a process are shared too, and more than this would only wait for a processor. */
+const poolOf = (config: Config, workers: number): number =>
+  Math.min(config.poolMax * workers, Math.max(GROUP_POOL_MAX, config.poolMax));

@@ -5,20 +5,31 @@ import { armCrashPoints, CRASH_POINTS, type CrashPoint } from '../ports/crash-po
 import { announceLife } from './announce-life';
 import { ConfigError, readConfig } from './config';
 import { createContainer, type Container } from './container';
+import { lookTogether } from './look-together';
 import type { RunningLoop } from './loop';
 
 /** Whatever a worker runs until it is told to stop. */
 export type Running = Pick<RunningLoop, 'stop'>;
 
+export type StartWorker = (container: Container) => Promise<readonly Running[]>;
+
+/** A worker and what starts its loops. */
+interface Member {
+  readonly name: WorkerName;
+  readonly start: StartWorker;
+}
+
+/** Runs one worker as this process. */
+export const runWorker = (name: WorkerName, start: StartWorker): void =>
+  runWorkers(name, [{ name, start }]);
+
 /**
- * Runs one worker process: configuration, wiring, loops, ordered shutdown. On SIGTERM or SIGINT it takes no new work, ends or
- * hands back what it holds within the drain time, and exits 0; after twice the drain time it exits 1 whatever hangs.
+ * Runs one process with one worker or several: configuration, wiring, loops, ordered shutdown. On SIGTERM or SIGINT it takes no
+ * new work, ends or hands back what it holds within the drain time, and exits 0; after twice the drain time it exits 1 whatever
+ * hangs.
  */
-export const runWorker = (
-  name: WorkerName,
-  start: (container: Container) => Promise<readonly Running[]>,
-): void => {
-  main(name, start).catch((error: unknown) => {
+export const runWorkers = (name: string, members: readonly Member[]): void => {
+  main(name, members).catch((error: unknown) => {
     const text =
       error instanceof ConfigError ? error.message : String((error as Error).stack ?? error);
     process.stderr.write(`${name}: ${text}\n`);
@@ -26,23 +37,44 @@ export const runWorker = (
   });
 };
 
-const main = async (
-  name: WorkerName,
-  start: (container: Container) => Promise<readonly Running[]>,
-): Promise<void> => {
+const main = async (name: string, members: readonly Member[]): Promise<void> => {
   const config = readConfig();
   armFrom(config.crashPoint, config.production);
   const container = createContainer(config, name);
-  const running = [announceLife(container, name), ...(await start(container))];
+  const workers = members.map((member) => member.name);
+  const running = [announceLife(container, name), ...(await startAll(container, members))];
   const health =
-    config.healthPort === null ? null : serveHealth(config.http.host, config.healthPort);
+    config.healthPort === null ? null : serveHealth(config.http.host, config.healthPort, workers);
   onStopSignal(config.drainMs * 2, async () => {
     await Promise.all(running.map((each) => each.stop()));
     health?.close();
     await container.close();
   });
-  container.log.info('worker is running', { bootId: container.bootId, pid: process.pid });
+  container.log.info('worker is running', {
+    bootId: container.bootId,
+    pid: process.pid,
+    workers,
+  });
   process.send?.({ ready: true });
+};
+
+/** Several workers look together at what is due, and each says in the log who it is. */
+const startAll = async (
+  container: Container,
+  members: readonly Member[],
+): Promise<readonly Running[]> => {
+  const [only] = members;
+  if (members.length === 1 && only !== undefined) return only.start(container);
+  const shared = lookTogether(container);
+  const started = await Promise.all(
+    members.map((member) => member.start(namedAfter(shared.container, member.name))),
+  );
+  return [...started.flat(), shared.look];
+};
+
+const namedAfter = (container: Container, part: WorkerName): Container => {
+  const log = container.log.child({ part });
+  return { ...container, log, context: { ...container.context, log } };
 };
 
 /** Calls `stop` once, at the first signal or when the parent is gone; exits when it is done. */
@@ -81,9 +113,9 @@ export const armFrom = (armed: string | null, production: boolean): void => {
   });
 };
 
-const serveHealth = (host: string, port: number): Server =>
+const serveHealth = (host: string, port: number, workers: readonly WorkerName[]): Server =>
   createServer((request, response) => {
     const known = request.url === '/healthz';
     response.writeHead(known ? 200 : 404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(known ? { status: 'ok' } : { status: 'not found' }));
+    response.end(JSON.stringify(known ? { status: 'ok', workers } : { status: 'not found' }));
   }).listen(port, host);

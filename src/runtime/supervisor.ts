@@ -15,6 +15,8 @@ export interface ChildSpec {
   readonly env: Readonly<Record<string, string>>;
   /** Ready when this answers anything; without it the child says so on its channel. */
   readonly readyUrl?: string;
+  /** Workers that run in it, when it does not bear the name of its only one. */
+  readonly workers?: readonly string[];
 }
 
 export interface SupervisorOptions {
@@ -31,6 +33,7 @@ export interface SupervisorOptions {
 export interface Supervisor {
   /** Starts a child and keeps it running; resolves when it says that it is ready, rejects when its first life ends before. */
   run(spec: ChildSpec): Promise<void>;
+  /** Of a process by its name, or by that of a worker in it. */
   pidOf(name: string): number | null;
   /** Stops every child with SIGTERM, in the order given; the others after them, together. */
   stop(): Promise<void>;
@@ -121,7 +124,12 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
           },
         );
       }),
-    pidOf: (name) => children.get(name)?.process?.pid ?? null,
+    pidOf: (name) => {
+      const child =
+        children.get(name) ??
+        [...children.values()].find(({ spec }) => spec.workers?.includes(name) === true);
+      return child?.process?.pid ?? null;
+    },
     stop: async () => {
       stopping = true;
       for (const child of children.values())

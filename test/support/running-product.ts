@@ -45,7 +45,7 @@ const IMPATIENT = {
 };
 
 export const startProduct = async (
-  options: Pick<PlatformOptions, 'childEnv' | 'healDatabase'> = {},
+  options: Pick<PlatformOptions, 'childEnv' | 'healDatabase' | 'processes'> = {},
 ): Promise<RunningProduct> => {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'aivedio-product-'));
   const config = readConfig({
@@ -60,6 +60,7 @@ export const startProduct = async (
     config,
     log,
     anyPort: true,
+    processes: 'separate',
     ...options,
     childEnv: { ...options.childEnv, '*': { ...IMPATIENT, ...options.childEnv?.['*'] } },
   });
