@@ -1,6 +1,6 @@
 import type { Container } from './container';
 import { loop } from './parts';
-import type { Running } from './run-worker';
+import type { RunningLoop } from './loop';
 
 const SIGN_OF_LIFE_MS = 30_000;
 
@@ -8,7 +8,7 @@ const SIGN_OF_LIFE_MS = 30_000;
  * Enters this process in the list of lives, shows that it lives, and says when it stops. With a node's name of its own
  * (`AIVEDIO_NODE`) a start declares the life before it dead, so that what a crash left behind is taken up at once.
  */
-export const announceLife = (container: Container, worker: string): Running => {
+export const announceLife = (container: Container, worker: string): Pick<RunningLoop, 'stop'> => {
   const { instances, bootId, context, config, log } = container;
   let begun = false;
   let warned = false;
