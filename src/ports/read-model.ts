@@ -87,6 +87,38 @@ export interface Project {
   readonly name: string;
 }
 
+export type TimelineKind =
+  | 'API_CALL'
+  | 'TRANSITION'
+  | 'IGNORED'
+  | 'ATTEMPT'
+  | 'PROVIDER_ANSWER'
+  | 'CALLBACK'
+  | 'LEDGER'
+  | 'MODERATION'
+  | 'MEDIA'
+  | 'FINDING'
+  | 'OPERATOR';
+
+/** One thing that happened to a generation, as the rows tell it; what a tenant may not see is not taken out yet. */
+export interface TimelineEntry {
+  readonly at: Date;
+  readonly kind: TimelineKind;
+  /** Who saw or wrote it. */
+  readonly source: string;
+  readonly what: string;
+  readonly attemptId: string | null;
+  readonly actor: string | null;
+  readonly ref: string;
+  readonly facts: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** A message that has been written and has not left yet. */
+export interface PlannedMessage {
+  readonly type: string;
+  readonly availableAt: Date;
+}
+
 export type OfTask<T> = T & { readonly taskId: string };
 
 export interface RowKey {
@@ -131,17 +163,21 @@ export interface ReadModel {
     afterVersion: number,
     limit: number,
   ): Promise<StateEvent[]>;
+  /** Everything known of one generation in one order, from one statement; of more than `limit` entries the latest. */
+  readTimeline(tenantId: string, taskId: string, limit: number): Promise<TimelineEntry[]>;
+  listPlannedMessages(tenantId: string, aggregateIds: readonly string[]): Promise<PlannedMessage[]>;
   listLedgerOfTasks(tenantId: string, taskIds: readonly string[]): Promise<LedgerEntry[]>;
   readLedgerEntries(tenantId: string, ids: readonly string[]): Promise<LedgerEntry[]>;
   pageLedger(tenantId: string, filter: LedgerFilter, page: PageRequest): Promise<Page<LedgerEntry>>;
   readHolds(tenantId: string, taskIds: readonly string[]): Promise<Hold[]>;
   /**
-   * Place of each task among all that wait for admission, 1 = first; without those further back than 10,000. An
-   * estimate: fairness between tenants may serve a later one earlier.
+   * Place of each task in the scheduler's own line of those that are due by `horizon`, 1 = served next; without those
+   * further back than `LINE_MAX`.
    */
   readWaitingPlaces(
     tenantId: string,
     taskIds: readonly string[],
+    horizon: Date,
   ): Promise<OfTask<{ position: number }>[]>;
   readAssets(tenantId: string, ids: readonly string[]): Promise<Asset[]>;
   pageAssets(tenantId: string, filter: AssetFilter, page: PageRequest): Promise<Page<Asset>>;

@@ -1,3 +1,4 @@
+import { scheduleHorizon } from '../flow/schedule/run-scheduler';
 import type { ApiScope, Principal } from '../ports/api-keys';
 import type { ApiDeps } from './api-deps';
 import { ApiError } from './errors';
@@ -26,9 +27,12 @@ export const createApiContext = (
   deps,
   feeds,
   ...request,
-  loaders: createLoaders(deps.reads),
+  loaders: freshLoaders(deps),
   answer: { accepted: false, replayed: false },
 });
+
+export const freshLoaders = ({ reads, context }: ApiDeps): Loaders =>
+  createLoaders(reads, () => scheduleHorizon(context));
 
 /** The caller, in a resolver behind `@Authorized`. */
 export const callerOf = (context: ApiContext): Principal => {

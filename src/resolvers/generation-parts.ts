@@ -132,7 +132,7 @@ export class GenerationWaiting {
   @Field(() => Int, {
     nullable: true,
     description:
-      'Place in the queue of all tenants, 1 = next; an estimate, since tenants are served in turns.',
+      'Place in the order in which the scheduler serves all tenants, 1 = next; null while it is not due. `generationExplanation` says what holds it up.',
   })
   position!: number | null;
 

@@ -26,7 +26,8 @@ export interface Loaders {
   readonly outputsOfTask: Many<Asset>;
 }
 
-export const createLoaders = (reads: ReadModel): Loaders => ({
+/** @param horizon until when a waiting task counts as due: what the scheduler looks at in one pass */
+export const createLoaders = (reads: ReadModel, horizon: () => Date): Loaders => ({
   task: loadOne(
     (tenantId, ids) => reads.readTasks(tenantId, ids),
     ({ id }) => id,
@@ -48,7 +49,7 @@ export const createLoaders = (reads: ReadModel): Loaders => ({
     (hold) => hold,
   ),
   waitingPlaceOfTask: loadOne(
-    (tenantId, ids) => reads.readWaitingPlaces(tenantId, ids),
+    (tenantId, ids) => reads.readWaitingPlaces(tenantId, ids, horizon()),
     taskOf,
     ({ position }) => position,
   ),

@@ -8,6 +8,7 @@ import { ApiKeyResolver } from './api-key';
 import { AssetResolver } from './asset';
 import { AttemptType } from './attempt';
 import { BalanceResolver } from './balance';
+import { ExplanationResolver } from './explanation';
 import { GenerationResolver } from './generation';
 import { GenerationCancelResolver } from './generation-cancel';
 import { GenerationCreateResolver } from './generation-create';
@@ -36,6 +37,7 @@ export const buildApiSchema = (): Promise<GraphQLSchema> =>
       AssetResolver,
       QuoteResolver,
       GenerationResolver,
+      ExplanationResolver,
       GenerationCreateResolver,
       GenerationCancelResolver,
       LedgerResolver,

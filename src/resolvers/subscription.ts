@@ -15,12 +15,11 @@ import type { TaskStatus } from '../domain/generation/statuses';
 import type { Task } from '../domain/generation/task';
 import type { Asset, AssetStatus } from '../domain/output/asset';
 import type { StateEvent } from '../ports/read-model';
-import { callerOf, type ApiContext } from './api-context';
+import { callerOf, freshLoaders, type ApiContext } from './api-context';
 import { AssetStatusEnum, AssetType } from './asset-type';
 import { ApiError } from './errors';
 import { GenerationType } from './generation-type';
 import { GenerationStatusEnum } from './generation-words';
-import { createLoaders } from './loaders';
 import { toUuid } from './public-id';
 import { StateEventType } from './state-event';
 
@@ -147,7 +146,7 @@ const openGenerations = (data: OpenData): AsyncIterableIterator<Task> => {
 };
 
 const toUpdate = (task: Task, context: ApiContext): GenerationUpdate => {
-  context.loaders = createLoaders(context.deps.reads);
+  context.loaders = freshLoaders(context.deps);
   const seen = seenVersions.get(context);
   const update = new GenerationUpdate(task, seen?.get(task.id) ?? task.version);
   seen?.set(task.id, task.version);
@@ -197,7 +196,7 @@ export class SubscriptionResolver {
     @Root() asset: Asset,
     @Ctx() context: ApiContext,
   ): AssetUpdate {
-    context.loaders = createLoaders(context.deps.reads);
+    context.loaders = freshLoaders(context.deps);
     return new AssetUpdate(asset);
   }
 }

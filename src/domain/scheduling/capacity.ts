@@ -17,6 +17,10 @@ export const slotsFor = (ratePerS: number, durationS: number, utilization: numbe
 /** The rate that a number of slots can sustain for ever. */
 export const stableRatePerS = (slots: number, durationS: number): number => slots / durationS;
 
+/** How long until `places` of so many slots, all busy, have come free one after the other; in the unit of the duration. */
+export const waitMs = (places: number, slots: number, heldMs: number): number =>
+  places / stableRatePerS(slots, heldMs);
+
 /** By how much the queue grows per second when the slots cannot follow; 0 when they can. */
 export const queueGrowthPerS = (ratePerS: number, slots: number, durationS: number): number =>
   Math.max(0, ratePerS - stableRatePerS(slots, durationS));

@@ -52,5 +52,11 @@ export const receiveCallback = async (
     crashpoint('callback.after_db_before_answer');
     return { kind: stored === 'CREATED' ? 'STORED' : 'REPEATED' };
   }
+  await context.uow.stores.providerEvents.recordRefusal({
+    providerId: request.providerId,
+    requestKey: request.requestKey,
+    reason,
+    now: context.clock.now(),
+  });
   return { kind: 'REFUSED', reason };
 };

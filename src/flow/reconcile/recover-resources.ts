@@ -1,6 +1,6 @@
-import type { Attempt } from '../../domain/attempt/attempt';
+import { admissionScopesOf } from '../../domain/scheduling/admission';
 import type { ObjectStore } from '../../ports/object-store';
-import type { Slots, SlotScope } from '../../ports/slots';
+import type { Slots } from '../../ports/slots';
 import type { PartitionStore } from '../../ports/stores/operations-store';
 import type { FlowContext } from '../flow-context';
 import { requestObservation } from '../observe/request-observation';
@@ -59,12 +59,12 @@ export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<
   const changed = await slots.rebuild(
     holders.map((attempt) => ({
       holder: attempt.id,
-      scopes: scopesOf(
-        context,
-        attempt,
-        limitOf.get(attempt.accountId) ?? 0,
-        tenantLimits.get(attempt.tenantId) ?? 0,
-      ),
+      scopes: admissionScopesOf({
+        platformMax: context.settings.platformConcurrentMax,
+        providerId: attempt.providerId,
+        account: { id: attempt.accountId, limitMax: limitOf.get(attempt.accountId) ?? 0 },
+        tenant: { id: attempt.tenantId, limitMax: tenantLimits.get(attempt.tenantId) ?? 0 },
+      }),
     })),
     context.settings.slotTtlMs,
     now,
@@ -84,18 +84,6 @@ export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<
   }
   return drift;
 };
-
-const scopesOf = (
-  context: FlowContext,
-  attempt: Attempt,
-  accountMax: number,
-  tenantMax: number,
-): SlotScope[] => [
-  { scope: 'platform', limitMax: context.settings.platformConcurrentMax },
-  { scope: `provider:${attempt.providerId}`, limitMax: context.settings.platformConcurrentMax },
-  { scope: `account:${attempt.accountId}`, limitMax: accountMax },
-  { scope: `tenant:${attempt.tenantId}`, limitMax: tenantMax },
-];
 
 /** Uploads whose client walked away: closed, their bytes removed. */
 export const sweepUploads = async (context: FlowContext, objects: ObjectStore): Promise<number> => {

@@ -1,6 +1,7 @@
 import type { SentFacts } from '../../domain/attempt/attempt';
 import { mayPrecede } from '../../domain/generation/attempt-pairs';
 import type { GenerationRequest, Task } from '../../domain/generation/task';
+import { admissionScopesOf } from '../../domain/scheduling/admission';
 import { judgeRetry } from '../../domain/scheduling/retry-budget';
 import { chooseRoute, type Route } from '../../domain/scheduling/routing';
 import { crashpoint } from '../../ports/crash-points';
@@ -169,12 +170,13 @@ const scopesOf = (
   context: FlowContext,
   ready: Ready,
   route: Extract<Route, { kind: 'ROUTE' }>,
-): SlotScope[] => [
-  { scope: 'platform', limitMax: context.settings.platformConcurrentMax },
-  { scope: `provider:${route.offer.providerId}`, limitMax: context.settings.platformConcurrentMax },
-  { scope: `account:${route.account.id}`, limitMax: route.account.concurrentMax },
-  { scope: `tenant:${ready.tenant.id}`, limitMax: ready.tenant.inFlightMax },
-];
+): SlotScope[] =>
+  admissionScopesOf({
+    platformMax: context.settings.platformConcurrentMax,
+    providerId: route.offer.providerId,
+    account: { id: route.account.id, limitMax: route.account.concurrentMax },
+    tenant: { id: ready.tenant.id, limitMax: ready.tenant.inFlightMax },
+  });
 
 const claim = async (
   context: FlowContext,

@@ -18,7 +18,7 @@ export const runSchedulePass = async (
   deps: ScheduleDeps,
   limit: number,
 ): Promise<{ readonly dispatched: number; readonly waiting: number }> => {
-  const horizon = new Date(context.clock.now().getTime() + context.settings.admissionRetryMs);
+  const horizon = scheduleHorizon(context);
   const candidates = await context.uow.stores.tasks.listCandidates(horizon, limit);
   const full = new Set<string>();
   const outcomes: DispatchOutcome[] = [];
@@ -42,6 +42,10 @@ export const runSchedulePass = async (
     waiting: outcomes.filter((outcome) => outcome.kind === 'WAITING').length,
   };
 };
+
+/** What a pass looks at: also what was put back for a moment, for want of a slot. */
+export const scheduleHorizon = (context: FlowContext): Date =>
+  new Date(context.clock.now().getTime() + context.settings.admissionRetryMs);
 
 /** One task that cannot be dispatched must not keep the others waiting; null when it failed. */
 const tryDispatch = async (

@@ -70,6 +70,8 @@ export interface AttemptStore {
   listLeaseLost(now: Date, unleasedBefore: Date, limit: number): Promise<Attempt[]>;
   /** UNKNOWN attempts: to be reconciled. */
   listUnknown(limit: number): Promise<Attempt[]>;
+  /** How long the latest submits of an account that had a job kept their place, on average; null while none has ended. */
+  meanHeldMs(accountId: string): Promise<number | null>;
   /** Every attempt that should hold a slot, for the rebuild. */
   listSlotHolders(): Promise<Attempt[]>;
 }

@@ -22,6 +22,13 @@ export interface ProviderEventStore {
     event: Omit<ProviderEvent, 'matchedAt' | 'attemptId' | 'outcome'>,
     expiresAt: Date,
   ): Promise<'CREATED' | 'DUPLICATE'>;
+  /** Counts a callback that was refused; only when the attempt that its path names exists. */
+  recordRefusal(refusal: {
+    readonly providerId: string;
+    readonly requestKey: string;
+    readonly reason: string;
+    readonly now: Date;
+  }): Promise<void>;
   read(id: string): Promise<ProviderEvent | null>;
   markMatched(id: string, attemptId: string, outcome: string, now: Date): Promise<void>;
   /** Orphans of a job or request key that became known. */

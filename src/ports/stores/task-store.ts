@@ -44,9 +44,15 @@ export interface Candidate {
   readonly taskId: string;
   readonly tenantId: string;
   readonly status: 'QUEUED' | 'RETRY_WAIT';
+  readonly model: string;
   /** 1 = served next. */
   readonly position: number;
+  /** How many of its tenant may be in flight. */
+  readonly tenantMax: number;
 }
+
+/** Due rows that take part in the fair order: many for a queue, few for a database. */
+export const LINE_MAX = 5_000;
 
 export interface TaskStore {
   /** `EXISTS` when (tenant, key) is taken; nothing was written then. Messages leave with the insert. */
@@ -88,6 +94,8 @@ export interface TaskStore {
   postpone(taskId: string, reason: string, until: Date): Promise<void>;
   /** Fair order over tenants (in flight, then own order), priority first; only due rows, nothing is locked. */
   listCandidates(now: Date, limit: number): Promise<Candidate[]>;
+  /** The whole of that line, at most `LINE_MAX`: what the scheduler would serve, in its order. */
+  readLine(now: Date): Promise<Candidate[]>;
   countWaiting(now: Date): Promise<number>;
   countLiveOf(tenantId: string): Promise<{ readonly queued: number; readonly inFlight: number }>;
   /** Live tasks whose deadline (or recovery deadline) has passed. */

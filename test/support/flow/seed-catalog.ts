@@ -40,6 +40,7 @@ export const seedCatalog = async (pool: Pool, seed: CatalogSeed, now: Date): Pro
 
 export interface TenantSeed {
   readonly credits: bigint;
+  readonly tier: 'FREE' | 'STANDARD' | 'PREMIUM';
   readonly inFlightMax: number;
   readonly queuedMax: number;
   readonly chargedFailureBearer: 'PLATFORM' | 'TENANT';
@@ -47,6 +48,7 @@ export interface TenantSeed {
 
 export const TENANT: TenantSeed = {
   credits: 1_000n,
+  tier: 'STANDARD',
   inFlightMax: 100,
   queuedMax: 1_000,
   chargedFailureBearer: 'PLATFORM',
@@ -64,8 +66,8 @@ export const addTenant = async (
   await pool.query(
     `INSERT INTO tenants (id, name, tier, status, in_flight_max, queued_max, upload_bytes_max, retention_days,
        charged_failure_bearer, created_at)
-     VALUES ($1, 'Tenant', 'STANDARD', 'ACTIVE', $2, $3, 50000000, 30, $4, $5)`,
-    [tenantId, seed.inFlightMax, seed.queuedMax, seed.chargedFailureBearer, now],
+     VALUES ($1, 'Tenant', $6, 'ACTIVE', $2, $3, 50000000, 30, $4, $5)`,
+    [tenantId, seed.inFlightMax, seed.queuedMax, seed.chargedFailureBearer, now, seed.tier],
   );
   await context.uow.stores.money.grant({
     tenantId,

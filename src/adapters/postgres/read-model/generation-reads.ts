@@ -1,14 +1,17 @@
 import type { Attempt } from '../../../domain/attempt/attempt';
 import type { GenerationRequest, Task } from '../../../domain/generation/task';
-import type { OfTask, ReadModel, StateEvent } from '../../../ports/read-model';
+import type {
+  PlannedMessage,
+  ReadModel,
+  StateEvent,
+  TimelineEntry,
+} from '../../../ports/read-model';
 import type { Hold } from '../../../ports/stores/money-store';
+import { LINE_MAX, type Candidate } from '../../../ports/stores/task-store';
 import type { PrismaClient } from '../generated/client';
 import { cutOf, idBounds, toPage } from './page-rows';
 import { runRaw } from './run-raw';
 import { toPort } from './to-port';
-
-/** Waiting tasks that are given a place: many for a person, few for a database. */
-const PLACES_SCANNED = 10_000;
 
 type GenerationReads = Pick<
   ReadModel,
@@ -23,6 +26,8 @@ type GenerationReads = Pick<
   | 'readHolds'
   | 'readWaitingPlaces'
   | 'readLiveTasks'
+  | 'readTimeline'
+  | 'listPlannedMessages'
 >;
 
 export const createGenerationReads = (prisma: PrismaClient): GenerationReads => ({
@@ -65,18 +70,25 @@ export const createGenerationReads = (prisma: PrismaClient): GenerationReads => 
     });
     return rows.map((row) => toPort<StateEvent>(row));
   },
+  readTimeline: (tenantId, taskId, limit) =>
+    runRaw<TimelineEntry>(prisma, 'read-timeline-of-task', { tenantId, taskId, limit }),
+  listPlannedMessages: (tenantId, aggregateIds) =>
+    runRaw<PlannedMessage>(prisma, 'list-planned-messages', { tenantId, aggregateIds }),
   readHolds: async (tenantId, taskIds) => {
     const rows = await prisma.holds.findMany({
       where: { tenant_id: tenantId, task_id: { in: [...taskIds] } },
     });
     return rows.map((row) => toPort<Hold>(row));
   },
-  readWaitingPlaces: (tenantId, taskIds) =>
-    runRaw<OfTask<{ position: number }>>(prisma, 'read-waiting-places', {
-      tenantId,
+  readWaitingPlaces: async (tenantId, taskIds, horizon) => {
+    const places = await runRaw<Candidate>(prisma, 'list-candidates', {
+      now: horizon,
+      limit: taskIds.length,
+      scanned: LINE_MAX,
       taskIds,
-      scanned: PLACES_SCANNED,
-    }),
+    });
+    return places.filter((place) => place.tenantId === tenantId);
+  },
 });
 
 const createTaskReads = (

@@ -4,6 +4,10 @@ import type { Database } from '../database';
 import { toJson, toRowPatch } from '../json-parameters';
 import { run, runForOne, runForOnly } from '../run-statement';
 
+/** The latest attempts that are looked at, and those of the account among them that count. */
+const HELD_SCANNED = 1_000;
+const HELD_COUNTED = 50;
+
 export const createAttemptStore = (db: Database): AttemptStore => ({
   insert: async (attempt, now) => {
     const { id: attemptId, sent, ...facts } = attempt;
@@ -33,5 +37,13 @@ export const createAttemptStore = (db: Database): AttemptStore => ({
   listLeaseLost: (now, unleasedBefore, limit) =>
     run<Attempt>(db, 'list-lease-lost-attempts', { now, unleasedBefore, limit }),
   listUnknown: (limit) => run<Attempt>(db, 'list-unknown-attempts', { limit }),
+  meanHeldMs: async (accountId) =>
+    (
+      await runForOnly<{ heldMs: number | null }>(db, 'read-mean-held-of-account', {
+        accountId,
+        scanned: HELD_SCANNED,
+        limit: HELD_COUNTED,
+      })
+    ).heldMs,
   listSlotHolders: () => run<Attempt>(db, 'list-slot-holders', {}),
 });

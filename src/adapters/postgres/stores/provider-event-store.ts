@@ -16,6 +16,9 @@ export const createProviderEventStore = (db: Database): ProviderEventStore => ({
     });
     return isNew ? 'CREATED' : 'DUPLICATE';
   },
+  recordRefusal: async (refusal) => {
+    await run(db, 'record-callback-refusal', refusal);
+  },
   read: async (id) => {
     const row = await runForOne<EventRow>(db, 'read-provider-event', { id });
     return row === null ? null : toEvent(row);

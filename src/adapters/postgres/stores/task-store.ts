@@ -1,15 +1,19 @@
 import { targetsOf } from '../../../domain/generation/transitions';
 import type { GenerationRequest, Task } from '../../../domain/generation/task';
 import type { OutboxMessage } from '../../../ports/messages';
-import type { Candidate, EventOrigin, NewTask, TaskStore } from '../../../ports/stores/task-store';
+import {
+  LINE_MAX,
+  type Candidate,
+  type EventOrigin,
+  type NewTask,
+  type TaskStore,
+} from '../../../ports/stores/task-store';
 import type { Database } from '../database';
 import { toBoundedPayload, toJson, toRowPatch } from '../json-parameters';
 import { toOutboxRows, type NoteMessages } from '../outbox-rows';
 import { run, runForOne, runForOnly } from '../run-statement';
 
-/** Due rows that take part in the fair order: many for a queue, few for a database. */
-const CANDIDATES_SCANNED_MIN = 5_000;
-const CANDIDATES_SCANNED_PER_ROW = 50;
+const LINE_ROWS_PER_CANDIDATE = 50;
 
 /** Generations over `sql/*-task*.sql`. `noteMessages` is told of every statement that wrote messages. */
 export const createTaskStore = (db: Database, noteMessages: NoteMessages): TaskStore => ({
@@ -26,7 +30,15 @@ export const createTaskStore = (db: Database, noteMessages: NoteMessages): TaskS
     run<Candidate>(db, 'list-candidates', {
       now,
       limit,
-      scanned: Math.max(CANDIDATES_SCANNED_MIN, limit * CANDIDATES_SCANNED_PER_ROW),
+      scanned: Math.max(LINE_MAX, limit * LINE_ROWS_PER_CANDIDATE),
+      taskIds: null,
+    }),
+  readLine: (now) =>
+    run<Candidate>(db, 'list-candidates', {
+      now,
+      limit: LINE_MAX,
+      scanned: LINE_MAX,
+      taskIds: null,
     }),
   countWaiting: async (now) =>
     (await runForOnly<{ waiting: number }>(db, 'count-waiting', { now })).waiting,
