@@ -3,7 +3,6 @@ import type { LedgerKind } from '../domain/billing/outcomes';
 import type { TaskStatus } from '../domain/generation/statuses';
 import type { GenerationRequest, Task } from '../domain/generation/task';
 import type { Asset, AssetKind, AssetStatus } from '../domain/output/asset';
-import type { Hold } from './stores/money-store';
 import type { Quote } from './stores/catalog-store';
 
 /** A cut of a list that is ordered newest first, by id. */
@@ -119,6 +118,17 @@ export interface PlannedMessage {
   readonly availableAt: Date;
 }
 
+/** A result that came after the end of its generation. */
+export interface LateResult {
+  readonly taskId: string;
+  readonly attemptId: string;
+  readonly seenAt: Date;
+  readonly costAmount: string | null;
+  readonly costCurrency: string | null;
+  /** Of the output's address without its signature. */
+  readonly outputUrlSha256: string | null;
+}
+
 export type OfTask<T> = T & { readonly taskId: string };
 
 export interface RowKey {
@@ -169,7 +179,7 @@ export interface ReadModel {
   listLedgerOfTasks(tenantId: string, taskIds: readonly string[]): Promise<LedgerEntry[]>;
   readLedgerEntries(tenantId: string, ids: readonly string[]): Promise<LedgerEntry[]>;
   pageLedger(tenantId: string, filter: LedgerFilter, page: PageRequest): Promise<Page<LedgerEntry>>;
-  readHolds(tenantId: string, taskIds: readonly string[]): Promise<Hold[]>;
+  listLateResults(tenantId: string, taskIds: readonly string[]): Promise<LateResult[]>;
   /**
    * Place of each task in the scheduler's own line of those that are due by `horizon`, 1 = served next; without those
    * further back than `LINE_MAX`.

@@ -32,7 +32,11 @@ export const createApiContext = (
 });
 
 export const freshLoaders = ({ reads, context }: ApiDeps): Loaders =>
-  createLoaders(reads, () => scheduleHorizon(context));
+  createLoaders(
+    reads,
+    () => scheduleHorizon(context),
+    (tenantId) => context.uow.stores.money.readBalance(tenantId),
+  );
 
 /** The caller, in a resolver behind `@Authorized`. */
 export const callerOf = (context: ApiContext): Principal => {

@@ -4,8 +4,9 @@ import type { Attempt } from '../domain/attempt/attempt';
 import type { AttemptStatus } from '../domain/attempt/statuses';
 import { enumType } from './enum-type';
 import { Node } from './node';
+import { ProviderCost } from './provider-cost';
 import { toPublicId } from './public-id';
-import { DateTimeScalar, DecimalScalar } from './scalars';
+import { DateTimeScalar } from './scalars';
 
 export const AttemptStatusEnum = enumType<AttemptStatus>(
   'AttemptStatus',
@@ -24,15 +25,6 @@ export const AttemptStatusEnum = enumType<AttemptStatus>(
     ABANDONED: 'Nobody could find out; still watched for.',
   },
 );
-
-@ObjectType({ description: 'What a provider charges the platform, in its own currency.' })
-export class ProviderCost {
-  @Field(() => DecimalScalar, { description: 'The exact amount.' })
-  amount!: string;
-
-  @Field(() => String, { description: 'ISO 4217, as USD.' })
-  currency!: string;
-}
 
 @ObjectType('Attempt', {
   implements: Node,

@@ -1,6 +1,9 @@
+import { moneyKnown } from '../domain/billing/money-known';
+import { failureMessageOf, nextActionsOf, toFailureCode } from '../domain/generation/failures';
+import { isTerminal } from '../domain/generation/statuses';
 import type { Task } from '../domain/generation/task';
 import type { Asset, AssetKind } from '../domain/output/asset';
-import type { ApiContext } from './api-context';
+import { callerOf, type ApiContext } from './api-context';
 import type {
   GenerationCancelState,
   GenerationFailure,
@@ -8,17 +11,20 @@ import type {
   GenerationWaiting,
   Playback,
 } from './generation-parts';
-import { failureTextOf, NEXT_STEPS } from './generation-words';
+import { NEXT_STEPS } from './generation-words';
 import { signUrl } from './signed-url';
 
 const keyOf = ({ tenantId, id }: Task) => ({ tenantId, id });
 
-export const moneyOf = async ({ loaders }: ApiContext, task: Task): Promise<GenerationMoney> => {
-  const hold = await loaders.holdOfTask.load(keyOf(task));
-  if (hold === null) return { held: 0n, charged: 0n, returned: 0n };
-  if (hold.status === 'OPEN') return { held: hold.amountMicros, charged: 0n, returned: 0n };
-  const charged = hold.settledMicros ?? 0n;
-  return { held: 0n, charged, returned: hold.amountMicros - charged };
+export const moneyOf = async (
+  { loaders, deps }: ApiContext,
+  task: Task,
+): Promise<GenerationMoney> => {
+  const [entries, attempts] = await Promise.all([
+    loaders.ledgerOfTask.load(keyOf(task)),
+    loaders.attemptsOfTask.load(keyOf(task)),
+  ]);
+  return moneyKnown(entries, attempts, isTerminal(task.status), deps.context.clock.now());
 };
 
 export const failureOf = async (
@@ -26,9 +32,18 @@ export const failureOf = async (
   task: Task,
 ): Promise<GenerationFailure | null> => {
   if (task.status !== 'FAILED_FINAL' && task.status !== 'EXPIRED') return null;
-  const code =
-    task.lastErrorCode ?? (task.status === 'EXPIRED' ? 'DEADLINE_PASSED' : 'GENERATION_FAILED');
-  return { code, ...failureTextOf(code), money: await moneyOf(context, task) };
+  const fallback = task.status === 'EXPIRED' ? 'DEADLINE_PASSED' : 'GENERATION_FAILED';
+  const code = toFailureCode(task.lastErrorCode ?? fallback);
+  const [money, balance] = await Promise.all([
+    moneyOf(context, task),
+    context.loaders.balanceOfTenant.load(task.tenantId),
+  ]);
+  const nextActions = nextActionsOf(code, {
+    outcomeOpen: money.state === 'UNKNOWN',
+    isOperator: callerOf(context).scopes.includes('operator'),
+    canPay: (balance?.availableMicros ?? 0n) >= task.priceMicros,
+  });
+  return { code, message: failureMessageOf(code), money, nextActions };
 };
 
 export const cancelStateOf = (task: Task): GenerationCancelState | null =>

@@ -1,13 +1,17 @@
 import { Field, ID, Int, ObjectType } from 'type-graphql';
 
+import type { MoneyKnown, MoneyState } from '../domain/billing/money-known';
+import type { FailureCode, NextAction } from '../domain/generation/failures';
 import type { CancelOutcomeWord, CancelReason } from '../domain/generation/statuses';
 import type { GenerationRequest } from '../domain/generation/task';
+import type { LateResult } from '../ports/read-model';
 import {
   CancelOutcomeEnum,
   CancelReasonEnum,
+  MoneyStateEnum,
   NextActionEnum,
-  type NextAction,
 } from './generation-words';
+import { ProviderCost } from './provider-cost';
 import { toPublicId } from './public-id';
 import { DateTimeScalar, JsonObjectScalar, MoneyScalar, UrlScalar } from './scalars';
 
@@ -79,8 +83,20 @@ export class Playback {
   expiresAt!: Date;
 }
 
-@ObjectType({ description: 'What became of the credits of a generation.' })
-export class GenerationMoney {
+@ObjectType({
+  description: 'What became of the credits of a generation: the sum of its ledger entries.',
+})
+export class GenerationMoney implements MoneyKnown {
+  @Field(() => MoneyStateEnum, { description: 'As one word.' })
+  state!: MoneyState;
+
+  @Field(() => DateTimeScalar, {
+    nullable: true,
+    description:
+      'Only of UNKNOWN: until then the provider’s charge is waited for; null: until its job ends.',
+  })
+  unknownUntil!: Date | null;
+
   @Field(() => MoneyScalar, { description: 'Still reserved.' })
   held!: bigint;
 
@@ -94,7 +110,7 @@ export class GenerationMoney {
 @ObjectType({ description: 'Why a generation did not succeed, and what to do.' })
 export class GenerationFailure {
   @Field(() => String, { description: 'Stable, as PROVIDER_BUSY.' })
-  code!: string;
+  code!: FailureCode;
 
   @Field(() => String, { description: 'For people.' })
   message!: string;
@@ -102,8 +118,49 @@ export class GenerationFailure {
   @Field(() => GenerationMoney, { description: 'What it cost.' })
   money!: GenerationMoney;
 
-  @Field(() => [NextActionEnum], { description: 'What helps, the best first.' })
+  @Field(() => [NextActionEnum], {
+    description:
+      'What helps, the best first. No other try while it is not known what became of the last.',
+  })
   nextActions!: readonly NextAction[];
+}
+
+@ObjectType({
+  description:
+    'A result that came after the end. It is kept, and changes nothing of the generation.',
+})
+export class LateResultType {
+  constructor(
+    readonly result: LateResult,
+    readonly isOperator: boolean,
+  ) {}
+
+  @Field(() => ID, { description: 'The attempt that made it.' })
+  get attemptId(): string {
+    return toPublicId('attempt', this.result.attemptId);
+  }
+
+  @Field(() => DateTimeScalar, { description: 'When it was first seen.' })
+  get seenAt(): Date {
+    return this.result.seenAt;
+  }
+
+  @Field(() => ProviderCost, {
+    nullable: true,
+    description: 'What the provider charges the platform for it; null until that is known.',
+  })
+  get cost(): ProviderCost | null {
+    const { costAmount: amount, costCurrency: currency } = this.result;
+    return amount === null || currency === null ? null : { amount, currency };
+  }
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'Operators: the SHA-256 of the output’s address without its signature.',
+  })
+  get outputUrlSha256(): string | null {
+    return this.isOperator ? this.result.outputUrlSha256 : null;
+  }
 }
 
 @ObjectType({ description: 'A wish to stop a generation, and what became of it.' })

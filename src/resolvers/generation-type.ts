@@ -3,7 +3,7 @@ import { Authorized, Ctx, Field, ID, Int, ObjectType } from 'type-graphql';
 import type { TaskStatus } from '../domain/generation/statuses';
 import type { Task } from '../domain/generation/task';
 import type { RowKey } from '../ports/read-model';
-import type { ApiContext } from './api-context';
+import { callerOf, type ApiContext } from './api-context';
 import { AssetType } from './asset-type';
 import { AttemptType } from './attempt';
 import { connectionType } from './connection';
@@ -21,6 +21,7 @@ import {
   GenerationMoney,
   GenerationParameters,
   GenerationWaiting,
+  LateResultType,
   Playback,
 } from './generation-parts';
 import { GenerationStatusEnum } from './generation-words';
@@ -151,6 +152,13 @@ export class GenerationType extends Node {
   })
   async failure(@Ctx() context: ApiContext): Promise<GenerationFailure | null> {
     return failureOf(context, this.task);
+  }
+
+  @Field(() => [LateResultType], { description: 'Results that came after the end.' })
+  async lateResults(@Ctx() context: ApiContext): Promise<LateResultType[]> {
+    const results = await context.loaders.lateResultsOfTask.load(this.key);
+    const isOperator = callerOf(context).scopes.includes('operator');
+    return results.map((result) => new LateResultType(result, isOperator));
   }
 
   @Field(() => GenerationCancelState, {

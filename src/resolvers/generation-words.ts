@@ -1,4 +1,6 @@
 import type { CancelOutcomeWord, CancelReason, TaskStatus } from '../domain/generation/statuses';
+import type { MoneyState } from '../domain/billing/money-known';
+import type { NextAction } from '../domain/generation/failures';
 import { enumType } from './enum-type';
 
 export const GenerationStatusEnum = enumType<TaskStatus>(
@@ -61,83 +63,32 @@ export const NEXT_STEPS: Readonly<Record<TaskStatus, string>> = {
   EXPIRED: 'Nothing: it has ended.',
 };
 
-export const NextActionEnum = enumType('NextAction', 'What a person can do after a failure.', {
-  RETRY: 'Create it again with a new idempotency key.',
-  RETRY_LATER: 'Create it again after a while.',
-  CHANGE_PROMPT: 'Change the prompt or the reference image.',
-  CHANGE_MODEL: 'Choose another model.',
-  CHANGE_PARAMETERS: 'Change the parameters.',
-  CONTACT_SUPPORT: 'Tell support the id of the generation.',
-});
-export type NextAction = keyof typeof NextActionEnum;
+export const NextActionEnum = enumType<NextAction>(
+  'NextAction',
+  'What a person can do after a failure.',
+  {
+    RETRY: 'Create it again with a new idempotency key.',
+    RETRY_LATER: 'Create it again after a while.',
+    CHANGE_PROMPT: 'Change the prompt or the reference image.',
+    CHANGE_MODEL: 'Choose another model.',
+    CHANGE_PARAMETERS: 'Change the parameters.',
+    TOP_UP: 'Add credits first: the balance does not cover another one.',
+    ASK_PROVIDER:
+      'Wait: the provider is being asked what became of it. Another try now might be paid twice.',
+    NEW_ATTEMPT_MAY_BE_CHARGED:
+      'Operators: decide for a new attempt, knowing that the first may still be charged.',
+    CONTACT_SUPPORT: 'Tell support the id of the generation.',
+  },
+);
 
-interface FailureText {
-  readonly message: string;
-  readonly nextActions: readonly NextAction[];
-}
-
-const FAILURES: Readonly<Record<string, FailureText>> = {
-  PROVIDER_REJECTED_INPUT: {
-    message: 'The provider did not take this request.',
-    nextActions: ['CHANGE_PARAMETERS', 'CHANGE_PROMPT'],
+export const MoneyStateEnum = enumType<MoneyState>(
+  'MoneyState',
+  'What is known of the credits of a generation.',
+  {
+    NOTHING_RESERVED: 'None were reserved.',
+    HELD: 'They are reserved.',
+    CHARGED: 'Some or all of them were charged, the rest was given back.',
+    RETURNED: 'All of them were given back.',
+    UNKNOWN: 'It has ended, but what the provider charges is not known yet.',
   },
-  MODERATION_REJECTED: {
-    message: 'The content rules do not allow it.',
-    nextActions: ['CHANGE_PROMPT'],
-  },
-  OUTPUT_REJECTED: {
-    message: 'The content rules do not allow what was made.',
-    nextActions: ['CHANGE_PROMPT'],
-  },
-  PROVIDER_UNAVAILABLE: {
-    message: 'The provider could not be reached.',
-    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
-  },
-  PROVIDER_BUSY: {
-    message: 'The provider had no capacity.',
-    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
-  },
-  PROVIDER_FAILED: {
-    message: 'The provider failed while it worked on it.',
-    nextActions: ['RETRY', 'CHANGE_MODEL'],
-  },
-  PROVIDER_NO_OUTPUT: {
-    message: 'The provider finished without an output.',
-    nextActions: ['RETRY', 'CHANGE_PROMPT'],
-  },
-  NO_CAPABLE_MODEL: {
-    message: 'No model can serve this request any more.',
-    nextActions: ['CHANGE_MODEL'],
-  },
-  INPUT_WITHDRAWN: {
-    message: 'A reference asset was deleted before it could be used.',
-    nextActions: ['CHANGE_PARAMETERS'],
-  },
-  SUBMIT_BUDGET_EXHAUSTED: {
-    message: 'Every try to reach a provider failed.',
-    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
-  },
-  SUBMIT_UNDECIDABLE: {
-    message: 'It could not be found out whether the provider has the job.',
-    nextActions: ['RETRY', 'CONTACT_SUPPORT'],
-  },
-  OUTPUT_CORRUPT: {
-    message: 'The output could not be read.',
-    nextActions: ['RETRY', 'CHANGE_MODEL'],
-  },
-  MEDIA_PROCESSING_FAILED: {
-    message: 'The output could not be made playable.',
-    nextActions: ['RETRY', 'CONTACT_SUPPORT'],
-  },
-  DEADLINE_PASSED: {
-    message: 'It did not end in time.',
-    nextActions: ['RETRY_LATER', 'CHANGE_MODEL'],
-  },
-};
-
-const OTHER_FAILURE: FailureText = {
-  message: 'It could not be finished.',
-  nextActions: ['RETRY', 'CONTACT_SUPPORT'],
-};
-
-export const failureTextOf = (code: string): FailureText => FAILURES[code] ?? OTHER_FAILURE;
+);

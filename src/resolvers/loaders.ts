@@ -3,8 +3,8 @@ import DataLoader from 'dataloader';
 import type { Attempt } from '../domain/attempt/attempt';
 import type { GenerationRequest, Task } from '../domain/generation/task';
 import type { Asset } from '../domain/output/asset';
-import type { LedgerEntry, ReadModel, RowKey, StateEvent } from '../ports/read-model';
-import type { Hold } from '../ports/stores/money-store';
+import type { Balance } from '../ports/stores/money-store';
+import type { LateResult, LedgerEntry, ReadModel, RowKey, StateEvent } from '../ports/read-model';
 
 /** History shown with a generation: the latest part; the rest is kept all the same. */
 const EVENTS_EACH_MAX = 200;
@@ -14,20 +14,29 @@ type Many<T> = DataLoader<RowKey, readonly T[], string>;
 
 /** Rows of one operation, each read once and together with its neighbours: a list costs as many statements as fields. */
 export interface Loaders {
+  readonly balanceOfTenant: DataLoader<string, Balance | null>;
   readonly task: One<Task>;
   readonly asset: One<Asset>;
   readonly requestOfTask: One<GenerationRequest>;
-  readonly holdOfTask: One<Hold>;
   readonly waitingPlaceOfTask: One<number>;
   readonly attemptsOfTask: Many<Attempt>;
   readonly eventsOfTask: Many<StateEvent>;
   readonly ledgerOfTask: Many<LedgerEntry>;
+  readonly lateResultsOfTask: Many<LateResult>;
   readonly inputsOfTask: Many<Asset>;
   readonly outputsOfTask: Many<Asset>;
 }
 
-/** @param horizon until when a waiting task counts as due: what the scheduler looks at in one pass */
-export const createLoaders = (reads: ReadModel, horizon: () => Date): Loaders => ({
+/**
+ * @param horizon until when a waiting task counts as due: what the scheduler looks at in one pass
+ * @param balanceOf of a tenant; nearly always one, so that each is read by itself
+ */
+export const createLoaders = (
+  reads: ReadModel,
+  horizon: () => Date,
+  balanceOf: (tenantId: string) => Promise<Balance | null>,
+): Loaders => ({
+  balanceOfTenant: new DataLoader((tenantIds) => Promise.all(tenantIds.map(balanceOf))),
   task: loadOne(
     (tenantId, ids) => reads.readTasks(tenantId, ids),
     ({ id }) => id,
@@ -42,11 +51,6 @@ export const createLoaders = (reads: ReadModel, horizon: () => Date): Loaders =>
     (tenantId, ids) => reads.readRequests(tenantId, ids),
     taskOf,
     ({ request }) => request,
-  ),
-  holdOfTask: loadOne(
-    (tenantId, ids) => reads.readHolds(tenantId, ids),
-    taskOf,
-    (hold) => hold,
   ),
   waitingPlaceOfTask: loadOne(
     (tenantId, ids) => reads.readWaitingPlaces(tenantId, ids, horizon()),
@@ -67,6 +71,11 @@ export const createLoaders = (reads: ReadModel, horizon: () => Date): Loaders =>
     (tenantId, ids) => reads.listLedgerOfTasks(tenantId, ids),
     ({ taskId }) => taskId ?? '',
     (entry) => entry,
+  ),
+  lateResultsOfTask: loadMany(
+    (tenantId, ids) => reads.listLateResults(tenantId, ids),
+    taskOf,
+    (result) => result,
   ),
   inputsOfTask: loadMany(
     (tenantId, ids) => reads.listInputs(tenantId, ids),

@@ -1,3 +1,4 @@
+import type { ProviderFailureCode } from '../generation/failures';
 import type { ProviderFailure } from './vocabulary';
 
 export interface FailurePolicy {
@@ -6,7 +7,7 @@ export interface FailurePolicy {
   /** Counts towards opening the account's circuit for submits. */
   readonly tripsCircuit: boolean;
   /** What the user is told; stable and public. */
-  readonly publicCode: string;
+  readonly publicCode: ProviderFailureCode;
 }
 
 /** One table: what went wrong at a provider → what the platform does about it. */

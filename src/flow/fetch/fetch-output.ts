@@ -1,5 +1,6 @@
 import type { Attempt, StoredOutput } from '../../domain/attempt/attempt';
 import type { TaskEvent } from '../../domain/generation/decision';
+import type { OutputFailureCode } from '../../domain/generation/failures';
 import type { Task } from '../../domain/generation/task';
 import { PIPELINE_VERSION, rawOutputKey } from '../../domain/output/object-keys';
 import { judgeRetry } from '../../domain/scheduling/retry-budget';
@@ -39,8 +40,12 @@ type Fetched =
       readonly sha256: string;
     }
   | { readonly kind: 'CONFLICT'; readonly key: string }
-  | { readonly kind: 'UNRECOVERABLE'; readonly code: string }
-  | { readonly kind: 'TRY_LATER'; readonly code: string; readonly retryAfterMs: number | null };
+  | { readonly kind: 'UNRECOVERABLE'; readonly code: OutputFailureCode }
+  | {
+      readonly kind: 'TRY_LATER';
+      readonly code: OutputFailureCode;
+      readonly retryAfterMs: number | null;
+    };
 
 /**
  * Brings a finished output into our own storage: streamed under the fetch guard, with its digest, to a key that is the same on

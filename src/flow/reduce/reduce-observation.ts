@@ -15,6 +15,7 @@ import { consumeOnce, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
 import { applyEvent, type Applied } from '../transition/apply-event';
+import type { EventInput } from '../transition/event-input';
 
 /**
  * Turns every observation into legal transitions: one reducer for callbacks, polls and lists. An event whose attempt is not
@@ -165,7 +166,7 @@ const failureKindOf = (observation: JobObservation) => {
   return observation.status === 'FAILED' ? 'PROVIDER_INTERNAL' : null;
 };
 
-const errorOf = (observation: JobObservation): { class: string; code: string } | null => {
+const errorOf = (observation: JobObservation): NonNullable<EventInput['error']> | null => {
   const kind = failureKindOf(observation);
   return kind === null ? null : { class: kind, code: FAILURE_POLICIES[kind].publicCode };
 };

@@ -126,10 +126,17 @@ const endTask = async (
       attempt: attempts.find((each) => each.attemptNo === task.currentAttemptNo) ?? null,
       event: { type: event },
       origin: { source: 'scheduler' },
-      error: { class: 'SCHEDULING', code: event.toUpperCase() },
+      error: { class: 'SCHEDULING', code: CODE_OF[event] },
     });
     return applied.moved ? { kind: 'ENDED', event } : { kind: 'NOT_WAITING' };
   });
+
+const CODE_OF = {
+  no_capable_model: 'NO_CAPABLE_MODEL',
+  input_withdrawn: 'INPUT_WITHDRAWN',
+  submit_budget_exhausted: 'SUBMIT_BUDGET_EXHAUSTED',
+  deadline_passed: 'DEADLINE_PASSED',
+} as const;
 
 const enter = async (
   context: FlowContext,

@@ -1,6 +1,7 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import type { TaskEvent } from '../../domain/generation/decision';
 import type { TaskPatch } from '../../domain/generation/evolve';
+import type { FailureCode } from '../../domain/generation/failures';
 import type { Task } from '../../domain/generation/task';
 import type { AttemptPatch } from '../../ports/stores/attempt-store';
 import type { EventSource } from '../../ports/stores/task-store';
@@ -22,6 +23,6 @@ export interface EventInput {
   readonly taskPatch?: TaskPatch;
   readonly attemptPatch?: AttemptPatch;
   readonly retryAt?: Date | null;
-  readonly error?: { readonly class: string; readonly code: string } | null;
+  readonly error?: { readonly class: string; readonly code: FailureCode } | null;
   readonly rawAssetId?: string | null;
 }

@@ -1,12 +1,12 @@
 import type { Attempt } from '../../../domain/attempt/attempt';
 import type { GenerationRequest, Task } from '../../../domain/generation/task';
 import type {
+  LateResult,
   PlannedMessage,
   ReadModel,
   StateEvent,
   TimelineEntry,
 } from '../../../ports/read-model';
-import type { Hold } from '../../../ports/stores/money-store';
 import { LINE_MAX, type Candidate } from '../../../ports/stores/task-store';
 import type { PrismaClient } from '../generated/client';
 import { cutOf, idBounds, toPage } from './page-rows';
@@ -23,7 +23,7 @@ type GenerationReads = Pick<
   | 'readAttempts'
   | 'listEvents'
   | 'listTransitions'
-  | 'readHolds'
+  | 'listLateResults'
   | 'readWaitingPlaces'
   | 'readLiveTasks'
   | 'readTimeline'
@@ -74,12 +74,8 @@ export const createGenerationReads = (prisma: PrismaClient): GenerationReads => 
     runRaw<TimelineEntry>(prisma, 'read-timeline-of-task', { tenantId, taskId, limit }),
   listPlannedMessages: (tenantId, aggregateIds) =>
     runRaw<PlannedMessage>(prisma, 'list-planned-messages', { tenantId, aggregateIds }),
-  readHolds: async (tenantId, taskIds) => {
-    const rows = await prisma.holds.findMany({
-      where: { tenant_id: tenantId, task_id: { in: [...taskIds] } },
-    });
-    return rows.map((row) => toPort<Hold>(row));
-  },
+  listLateResults: (tenantId, taskIds) =>
+    runRaw<LateResult>(prisma, 'list-late-results', { tenantId, taskIds }),
   readWaitingPlaces: async (tenantId, taskIds, horizon) => {
     const places = await runRaw<Candidate>(prisma, 'list-candidates', {
       now: horizon,
