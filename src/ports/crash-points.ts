@@ -34,6 +34,8 @@ export const CRASH_POINTS = [
   'notify.before_publish',
   'notify.after_publish_before_ack',
   'bill.before_commit',
+  'bill.after_commit_before_ack',
+  'settle.deferred_before_commit',
   'reconcile.after_list_before_db',
   'reconcile.after_lease_judged_before_db',
 ] as const;

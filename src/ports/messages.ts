@@ -1,10 +1,14 @@
 import { z } from 'zod';
 
+import { SETTLEMENT_REASONS } from '../domain/billing/settlement';
+
 /**
  * Every message that passes between stages. The payload holds ids and what scheduling needs: never a
  * prompt, a video, a key or a raw answer. Parsed on write and on read.
  */
 const uuid = z.uuid();
+/** Micro-credits as decimal text: JSON has no integers of their size. */
+const micros = z.string().regex(/^\d{1,19}$/);
 
 export const MESSAGE_PAYLOADS = {
   'asset.validation.requested': z.strictObject({ assetId: uuid }),
@@ -23,6 +27,14 @@ export const MESSAGE_PAYLOADS = {
     terminal: z.boolean(),
   }),
   'billing.cost.observed': z.strictObject({ taskId: uuid, attemptId: uuid }),
+  /** What `settle` decided when the generation ended and the ledger was out of reach. */
+  'billing.settlement.requested': z.strictObject({
+    taskId: uuid,
+    attemptId: uuid.nullable(),
+    settleMicros: micros,
+    releaseMicros: micros,
+    reason: z.enum(SETTLEMENT_REASONS),
+  }),
 } as const;
 
 export type MessageType = keyof typeof MESSAGE_PAYLOADS;
@@ -38,7 +50,7 @@ export const CONSUMER_GROUPS = {
   'output-fetch': ['output.fetch.requested'],
   media: ['media.process.requested'],
   notification: ['task.status.changed', 'asset.status.changed'],
-  billing: ['billing.cost.observed'],
+  billing: ['billing.cost.observed', 'billing.settlement.requested'],
   reconciler: ['attempt.reconcile.requested'],
 } as const satisfies Record<string, readonly MessageType[]>;
 export type ConsumerGroup = keyof typeof CONSUMER_GROUPS;

@@ -3,6 +3,7 @@ import { ArgumentValidationError } from 'type-graphql';
 
 import { ObjectStoreUnavailableError } from '../ports/object-store';
 import type { Log } from '../ports/log';
+import { LedgerUnavailableError } from '../ports/stores/money-store';
 import { DatabaseUnavailableError } from '../ports/unit-of-work';
 
 interface ErrorRule {
@@ -31,6 +32,7 @@ export const ERROR_RULES = {
   TOO_MANY_SUBSCRIPTIONS: { httpStatus: 429, retryable: true },
   SUBSCRIBER_TOO_SLOW: { httpStatus: 200, retryable: true },
   SERVICE_UNAVAILABLE: { httpStatus: 503, retryable: true },
+  BILLING_UNAVAILABLE: { httpStatus: 503, retryable: true },
   INTERNAL: { httpStatus: 500, retryable: false },
 } as const satisfies Record<string, ErrorRule>;
 export type ErrorCode = keyof typeof ERROR_RULES;
@@ -57,6 +59,9 @@ export class ApiError extends GraphQLError {
 export const unavailable = (): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', 'A part of the service is out of reach; try again.');
 
+const BILLING_UNAVAILABLE =
+  'Credits cannot be booked at present, and nothing was accepted; try again.';
+
 /** What a resolver threw, from below the wrapping of the executor. */
 const innermost = (error: unknown): unknown => {
   let at = error;
@@ -71,6 +76,7 @@ export const isUnavailable = (error: unknown): boolean => {
   return (
     inner instanceof DatabaseUnavailableError ||
     inner instanceof ObjectStoreUnavailableError ||
+    inner instanceof LedgerUnavailableError ||
     (inner instanceof ApiError && inner.code === 'SERVICE_UNAVAILABLE')
   );
 };
@@ -112,6 +118,9 @@ export const toPublicError = (
     return shown('BAD_USER_INPUT', violations.map(({ message }) => message).join('; '), {
       violations,
     });
+  }
+  if (inner instanceof LedgerUnavailableError) {
+    return shown('BILLING_UNAVAILABLE', BILLING_UNAVAILABLE);
   }
   if (isUnavailable(inner)) {
     const { message } = unavailable();

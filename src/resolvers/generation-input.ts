@@ -32,6 +32,10 @@ export const GenerationErrorCode = enumType<CreateRefusal | 'IDEMPOTENCY_KEY_MIS
     ASSET_WRONG_KIND: 'The asset is no image.',
     PROJECT_NOT_FOUND: 'There is no such project.',
     INSUFFICIENT_CREDITS: 'The balance does not cover the price.',
+    BUDGET_EXCEEDED:
+      'The budget of the month does not cover the price; the message says what is left.',
+    KEY_SPEND_LIMIT_EXCEEDED:
+      'The spend limit of the API key does not cover the price; the message says what is left.',
     MODERATION_REJECTED: 'The content rules do not allow the prompt.',
     IDEMPOTENCY_CONFLICT: 'The key belongs to a generation with other parameters.',
     IDEMPOTENCY_KEY_INVALID: 'Missing, too long, or with characters that are not visible ASCII.',

@@ -42,6 +42,9 @@ const ReviewErrorCode = enumType<ReviewRefusal>('ReviewErrorCode', 'Why nothing 
   NOT_FOUND: 'There is none.',
   NOT_IN_REVIEW: 'It does not wait for a person.',
   INSUFFICIENT_CREDITS: 'The balance of the account does not cover the price any more.',
+  BUDGET_EXCEEDED: 'The budget of the month does not cover the price any more.',
+  KEY_SPEND_LIMIT_EXCEEDED: 'The spend limit of the API key does not cover the price any more.',
+  SETTLEMENT_PENDING: 'The charge is still being booked; decide again in a minute.',
   REASON_REQUIRED: 'A decision has a reason.',
 });
 const reviewError = userErrorType('ReviewError', ReviewErrorCode, 'Why nothing was decided.');
@@ -52,6 +55,7 @@ const CreditsGrantErrorCode = enumType<GrantRefusal>(
   {
     TENANT_NOT_FOUND: 'There is no such account.',
     AMOUNT_INVALID: 'Not more than 0, or more than 1000000000.',
+    BALANCE_TOO_LARGE: 'The account cannot hold so much.',
     REASON_REQUIRED: 'A grant has a reason.',
     REFERENCE_CONFLICT: 'The reference stands for another amount.',
   },

@@ -1,10 +1,7 @@
 import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
 import { GraphQLDateTime, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars';
 
-import { formatCredits, parseCredits } from '../domain/kernel/money';
-
-/** What Postgres can keep of an int8. */
-const MICROS_MAX = 2n ** 63n - 1n;
+import { formatCredits, MICROS_MAX, parseCredits } from '../domain/kernel/money';
 
 const parseMoney = (value: unknown): bigint => {
   const micros = typeof value === 'string' ? parseCredits(value) : null;

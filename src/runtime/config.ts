@@ -50,6 +50,8 @@ const schema = z.object({
   AIVEDIO_UPLOAD_TICKET_MS: ms(15 * 60_000),
   AIVEDIO_DOWNLOAD_TICKET_MS: ms(15 * 60_000),
   AIVEDIO_QUOTE_MS: ms(10 * 60_000),
+  /** Longest wait for the ledger: then new generations are refused, and what ends is settled later. */
+  AIVEDIO_LEDGER_WAIT_MS: z.coerce.number().int().min(1).max(10_000).default(2_000),
   AIVEDIO_POLL_MS_FIRST: ms(2_000),
   AIVEDIO_POLL_MS_MAX: ms(30_000),
   AIVEDIO_SLOT_TTL_MS: ms(60 * 60_000),
@@ -99,6 +101,7 @@ export interface Config {
   readonly bell: 'postgres' | 'parent';
   readonly processes: 'separate' | 'grouped' | 'auto';
   readonly poolMax: number;
+  readonly ledgerWaitMs: number;
   readonly busLeaseMs: number;
   readonly drainMs: number;
   readonly retentionDays: number;
@@ -184,6 +187,7 @@ const shape = (values: Parsed): Config => {
     bell: values.AIVEDIO_BELL,
     processes: values.AIVEDIO_PROCESSES,
     poolMax: values.AIVEDIO_POOL_MAX,
+    ledgerWaitMs: values.AIVEDIO_LEDGER_WAIT_MS,
     busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
     drainMs: values.AIVEDIO_DRAIN_MS,
     retentionDays: values.AIVEDIO_RETENTION_DAYS,

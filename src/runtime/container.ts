@@ -104,7 +104,8 @@ export const createContainer = (config: Config, name: string): Container => {
   const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
   const bell = createBell(config, secrets.databaseUrl, log);
   const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
-  const uow = remembering(createUnitOfWork({ pool: facts, bell, log }), clock);
+  const { ledgerWaitMs } = config;
+  const uow = remembering(createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs }), clock);
   const context: FlowContext = {
     uow,
     clock,

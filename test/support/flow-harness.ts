@@ -27,7 +27,10 @@ import {
 import { createSettableClock } from './flow/settable-clock';
 import { startSandbox, type SandboxJob, type SandboxProcess } from './sandbox-process';
 
-export type FlowOptions = Pick<PartsOptions, 'settings' | 'moderation' | 'toolkit'> &
+export type FlowOptions = Pick<
+  PartsOptions,
+  'settings' | 'moderation' | 'toolkit' | 'ledgerWaitMs'
+> &
   Partial<Omit<CatalogSeed, 'sandboxUrl'>> & { readonly tenant?: Partial<TenantSeed> };
 
 /** The real use cases on a database of the test's own, with a provider that is a process of its own. */

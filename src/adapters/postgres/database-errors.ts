@@ -76,6 +76,15 @@ export const isStalePlan = (error: unknown): boolean => {
   return code === '0A000' && message.startsWith('cached plan');
 };
 
+const LOCK_TIMEOUT_STATES = new Set([
+  '55P03', // a lock was not given within lock_timeout
+  '57014', // ended by statement_timeout
+]);
+
+/** A statement that waited as long as it may: for a lock, or at all. */
+export const isLockTimeout = (error: unknown): boolean =>
+  LOCK_TIMEOUT_STATES.has(faultOf(error).code);
+
 /** Whether the same work, begun anew, may succeed. */
 export const isRepeatable = (error: unknown): boolean => {
   const { code, constraint } = faultOf(error);

@@ -8,7 +8,7 @@ import { createAssetStore } from './stores/asset-store';
 import { createAttemptStore } from './stores/attempt-store';
 import { createCatalogStore, createQuoteStore } from './stores/catalog-store';
 import { createInboxStore, createOutboxStore } from './stores/message-store';
-import { createMoneyStore } from './stores/money-store';
+import { createMoneyStore, SettlementBlockedError, type LedgerAccess } from './stores/money-store';
 import {
   createAuditStore,
   createFindingStore,
@@ -22,15 +22,20 @@ import type { NoteMessages } from './outbox-rows';
 /** The channel that wakes the outbox relay. */
 export const OUTBOX_BELL = 'outbox';
 
+const LEDGER_WAIT_MS = 2_000;
+
 /** Stores and transactions over one pool. The bell rings after a commit that wrote messages, never before. */
 export const createUnitOfWork = ({
   pool,
   bell,
   log,
+  ledgerWaitMs = LEDGER_WAIT_MS,
 }: {
   readonly pool: Pool;
   readonly bell: Pick<Bell, 'ring'>;
   readonly log: Log;
+  /** How long a transaction waits for the ledger before it refuses, or settles later. */
+  readonly ledgerWaitMs?: number;
 }): UnitOfWork => {
   const ring = (): void => {
     try {
@@ -41,24 +46,34 @@ export const createUnitOfWork = ({
     }
   };
   const db = poolDatabase(pool);
+  const run = async <T>(work: (tx: Stores) => Promise<T>, settlesLater: boolean): Promise<T> => {
+    let hasMessages = false;
+    const result = await runTransaction(pool, (db) => {
+      hasMessages = false;
+      const ledger = { waitMs: ledgerWaitMs, settlesLater };
+      return work(createStores(db, () => (hasMessages = true), ledger));
+    });
+    if (hasMessages) ring();
+    return result;
+  };
   return {
-    stores: gatherReads(db, createStores(db, ring)),
+    stores: gatherReads(db, createStores(db, ring, { waitMs: ledgerWaitMs, settlesLater: false })),
     transact: async (work) => {
-      let hasMessages = false;
-      const result = await runTransaction(pool, (db) => {
-        hasMessages = false;
-        return work(createStores(db, () => (hasMessages = true)));
-      });
-      if (hasMessages) ring();
-      return result;
+      try {
+        return await run(work, false);
+      } catch (error) {
+        if (!(error instanceof SettlementBlockedError)) throw error;
+        log.warn('The ledger is out of reach: the settlement leaves by the outbox', {});
+        return run(work, true);
+      }
     },
   };
 };
 
-const createStores = (db: Database, noteMessages: NoteMessages): Stores => ({
-  tasks: createTaskStore(db, noteMessages),
+const createStores = (db: Database, noteMessages: NoteMessages, ledger: LedgerAccess): Stores => ({
+  tasks: createTaskStore(db, noteMessages, ledger.waitMs),
   attempts: createAttemptStore(db),
-  money: createMoneyStore(db),
+  money: createMoneyStore(db, ledger),
   assets: createAssetStore(db),
   providerEvents: createProviderEventStore(db),
   catalog: createCatalogStore(db),

@@ -3,7 +3,14 @@ import type { ModelOffer } from '../scheduling/routing';
 
 /** 1 credit is one US cent of provider cost; kept with every quote and cost, so that it can change. */
 export const CREDITS_PER_CURRENCY_UNIT = 100n;
-export const RATE_MICROS_PER_UNIT: Micros = CREDITS_PER_CURRENCY_UNIT * MICROS_PER_CREDIT;
+const RATE_MICROS_PER_UNIT: Micros = CREDITS_PER_CURRENCY_UNIT * MICROS_PER_CREDIT;
+
+/** Micro-credits for one unit of a currency, of those that have a rate. */
+const RATES: Readonly<Record<string, Micros>> = { USD: RATE_MICROS_PER_UNIT };
+
+/** Null for a currency without a rate: nothing is converted by guess. */
+export const rateOf = (currency: string): Micros | null =>
+  Object.hasOwn(RATES, currency) ? (RATES[currency] ?? null) : null;
 
 export interface PricedRequest {
   readonly resolution: string;

@@ -26,15 +26,17 @@ export interface Settlement {
   readonly reason: SettlementReason;
 }
 
-export type SettlementReason =
-  | 'DELIVERED'
-  | 'NEVER_SUBMITTED'
-  | 'NOT_CHARGED'
-  | 'CANCELED_CHARGED'
-  | 'EXPIRED_CHARGED'
-  | 'CHARGED_PLATFORM_BEARS'
-  | 'CHARGED_TENANT_BEARS'
-  | 'CHARGE_UNKNOWN_RELEASED';
+export const SETTLEMENT_REASONS = [
+  'DELIVERED',
+  'NEVER_SUBMITTED',
+  'NOT_CHARGED',
+  'CANCELED_CHARGED',
+  'EXPIRED_CHARGED',
+  'CHARGED_PLATFORM_BEARS',
+  'CHARGED_TENANT_BEARS',
+  'CHARGE_UNKNOWN_RELEASED',
+] as const;
+export type SettlementReason = (typeof SETTLEMENT_REASONS)[number];
 
 /**
  * The one settlement rule for every way a generation can end. Pure; the store closes the hold with its

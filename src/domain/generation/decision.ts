@@ -91,6 +91,9 @@ export const FINDING_KINDS = [
   'STALE_UPLOAD',
   'LEDGER_MISMATCH',
   'RELAY_LAG',
+  'COST_CONFLICT',
+  'COST_WITHOUT_RATE',
+  'UNBALANCED_HOLD',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 

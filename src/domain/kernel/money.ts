@@ -6,6 +6,9 @@ export type Micros = bigint;
 
 export const MICROS_PER_CREDIT = 1_000_000n;
 
+/** The largest amount that the books can hold, in one entry and in one account. */
+export const MICROS_MAX: Micros = 2n ** 63n - 1n;
+
 const DECIMAL_CREDITS = /^(0|[1-9]\d{0,12})(\.\d{1,6})?$/;
 
 /** Credits as a decimal string (`"1.25"`) to micro-credits; null when not a plain non-negative decimal with at most 6 places. */

@@ -66,6 +66,8 @@ export interface Facts {
   readonly holds: readonly HoldRow[];
   readonly ledger: readonly LedgerRow[];
   readonly accounts: readonly AccountRow[];
+  /** Tasks whose settlement left by a message that billing has not handled yet. */
+  readonly pendingSettlements: readonly string[];
   /** From the provider's own record; empty where there is none to ask. */
   readonly providerJobs: readonly ProviderJobRow[];
 }

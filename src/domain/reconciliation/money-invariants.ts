@@ -76,13 +76,16 @@ const heldIsOpenHolds = ({ accounts, holds }: Facts): Found => {
   });
 };
 
-const holdsFollowTasks = ({ tasks, holds }: Facts): Found => {
+const holdsFollowTasks = ({ tasks, holds, pendingSettlements }: Facts): Found => {
+  const pending = new Set(pendingSettlements);
   const byTask = new Map(holds.map((hold) => [hold.taskId, hold.status]));
   return tasks.flatMap((task) => {
     const hold = byTask.get(task.id);
     const paysLater = task.status === 'CREATED' || task.status === 'VALIDATING';
     if (isTerminal(task.status)) {
-      return hold === 'OPEN' ? ([[task.id, `${task.status} with an open hold`]] as Found) : [];
+      return hold === 'OPEN' && !pending.has(task.id)
+        ? ([[task.id, `${task.status} with an open hold`]] as Found)
+        : [];
     }
     if (paysLater) {
       return hold === undefined ? [] : ([[task.id, `${task.status} with a hold`]] as Found);
@@ -139,7 +142,7 @@ export const MONEY_INVARIANTS = [
   invariant('held_is_open_holds', 'What is held is the sum of open holds.', heldIsOpenHolds),
   invariant(
     'holds_follow_tasks',
-    'A hold is open from the reservation to the end, and closed after it.',
+    'A hold is open from the reservation to the end, and closed after it unless its settlement is on its way.',
     holdsFollowTasks,
   ),
   invariant('business_keys_unique', 'Each credit movement is booked once.', keysAreUnique),

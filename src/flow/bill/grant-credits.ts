@@ -5,9 +5,13 @@ import type { Balance } from '../../ports/stores/money-store';
 import type { FlowContext } from '../flow-context';
 
 export type GrantRefusal =
-  'TENANT_NOT_FOUND' | 'AMOUNT_INVALID' | 'REASON_REQUIRED' | 'REFERENCE_CONFLICT';
+  | 'TENANT_NOT_FOUND'
+  | 'AMOUNT_INVALID'
+  | 'BALANCE_TOO_LARGE'
+  | 'REASON_REQUIRED'
+  | 'REFERENCE_CONFLICT';
 
-/** One grant; far below what a balance can hold, so that a slip of the hand is refused and no sum overflows. */
+/** One grant; far below what a balance can hold, so that a slip of the hand is refused. */
 const GRANT_CREDITS_MAX = 1_000_000_000n;
 
 /** Adds credits to an account, once for each reference, with a trace of who and why. A repeat changes nothing. */
@@ -47,7 +51,10 @@ export const grantCredits = async (
       entryId: context.ids.next(now),
       now,
     });
-    if (outcome !== 'CREATED' && outcome !== 'REPLAY') {
+    if (outcome === 'BALANCE_TOO_LARGE') {
+      return refuse('BALANCE_TOO_LARGE', 'The account cannot hold so much.', 'amount');
+    }
+    if (outcome === 'CONFLICT') {
       return refuse(
         'REFERENCE_CONFLICT',
         'This reference stands for another amount; use a new one.',

@@ -10,6 +10,7 @@ import {
 import type { Quote, Tenant } from '../../ports/stores/catalog-store';
 import type { NewTask } from '../../ports/stores/task-store';
 import type { Stores } from '../../ports/unit-of-work';
+import { reserveCredits } from '../bill/reserve-credits';
 import type { FlowContext } from '../flow-context';
 import { hashOf, prepareRequest, seedOf, type Prepared } from './prepare-request';
 
@@ -306,21 +307,8 @@ const reserve = async (
   task: NewTask,
   now: Date,
 ): Promise<void> => {
-  const outcome = await tx.money.openHold({
-    taskId: task.id,
-    tenantId: task.tenantId,
-    amountMicros: task.priceMicros,
-    holdId: context.ids.next(now),
-    entryId: context.ids.next(now),
-    now,
-  });
-  if (outcome === 'CREATED') return;
-  if (outcome === 'INSUFFICIENT_CREDITS') {
-    throw new RefusedInTransaction(
-      refuse('INSUFFICIENT_CREDITS', 'The balance does not cover the price of this generation.'),
-    );
-  }
-  throw new Error(`A new task already has a hold: ${outcome}`);
+  const refusal = await reserveCredits(context, tx, task, now);
+  if (refusal !== null) throw new RefusedInTransaction(refusal);
 };
 
 const recordVerdict = async (

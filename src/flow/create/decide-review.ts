@@ -1,13 +1,14 @@
-import { ledgerKeys } from '../../domain/billing/outcomes';
 import type { Task } from '../../domain/generation/task';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
 import type { Asset } from '../../domain/output/asset';
 import type { Stores } from '../../ports/unit-of-work';
+import { refundInTransaction } from '../bill/refund-credits';
+import { reserveCredits, type ReserveRefusal } from '../bill/reserve-credits';
 import type { FlowContext } from '../flow-context';
 import { applyEvent } from '../transition/apply-event';
 
 export type ReviewRefusal =
-  'NOT_FOUND' | 'NOT_IN_REVIEW' | 'INSUFFICIENT_CREDITS' | 'REASON_REQUIRED';
+  'NOT_FOUND' | 'NOT_IN_REVIEW' | ReserveRefusal | 'SETTLEMENT_PENDING' | 'REASON_REQUIRED';
 
 export interface ReviewDecision {
   readonly verdict: 'APPROVE' | 'REJECT';
@@ -37,9 +38,7 @@ export const decideGenerationReview = async (
       return { kind: 'DECIDED', task: moved };
     });
   } catch (error) {
-    if (error instanceof InsufficientCreditsError) {
-      return refuse('INSUFFICIENT_CREDITS', 'The balance does not cover the price any more.');
-    }
+    if (error instanceof RefusedInTransaction) return error.refusal;
     throw error;
   }
 };
@@ -57,15 +56,9 @@ const reject = async (context: FlowContext, tx: Stores, task: Task): Promise<Tas
 
 const approve = async (context: FlowContext, tx: Stores, task: Task): Promise<Task> => {
   const now = context.clock.now();
-  const opened = await tx.money.openHold({
-    taskId: task.id,
-    tenantId: task.tenantId,
-    amountMicros: task.priceMicros,
-    holdId: context.ids.next(now),
-    entryId: context.ids.next(now),
-    now,
-  });
-  if (opened === 'INSUFFICIENT_CREDITS') throw new InsufficientCreditsError();
+  await tx.money.boundWait();
+  const refusal = await reserveCredits(context, tx, task, now);
+  if (refusal !== null) throw new RefusedInTransaction(refusal);
   const origin = { source: 'admin' as const };
   const approved = await applyEvent(context, tx, {
     task,
@@ -83,6 +76,9 @@ const approve = async (context: FlowContext, tx: Stores, task: Task): Promise<Ta
   return queued.task;
 };
 
+export type AssetReview =
+  { readonly kind: 'DECIDED'; readonly asset: Asset } | Refusal<ReviewRefusal>;
+
 /**
  * A person decides an uploaded asset, or a generation's output, that needed review. An output that is rejected was paid
  * for: where the platform bears failures, what was settled is refunded.
@@ -91,10 +87,10 @@ export const decideAssetReview = async (
   context: FlowContext,
   assetId: string,
   decision: ReviewDecision,
-): Promise<{ readonly kind: 'DECIDED'; readonly asset: Asset } | Refusal<ReviewRefusal>> => {
+): Promise<AssetReview> => {
   if (decision.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
   const seen = await context.uow.stores.assets.read(assetId);
-  return context.uow.transact(async (tx) => {
+  const decide = context.uow.transact<AssetReview>(async (tx) => {
     // Always the generation before its assets, as in every other transaction on both.
     const task = seen?.taskId == null ? null : await tx.tasks.lock(seen.taskId);
     const asset = await tx.assets.lock(assetId);
@@ -130,6 +126,10 @@ export const decideAssetReview = async (
     );
     return { kind: 'DECIDED', asset: moved };
   });
+  return decide.catch((error: unknown) => {
+    if (error instanceof RefusedInTransaction) return error.refusal;
+    throw error;
+  });
 };
 
 /** The generation stays a success that was delivered and then withdrawn; its history and its money say so. */
@@ -147,19 +147,20 @@ const takeBack = async (
     error: { class: 'MODERATION', code: 'OUTPUT_REJECTED' },
   });
   const tenant = await tx.catalog.readTenant(task.tenantId);
-  const settledMicros = task.settledMicros ?? 0n;
-  if (tenant?.chargedFailureBearer !== 'PLATFORM' || settledMicros === 0n) return;
-  const now = context.clock.now();
-  await tx.money.refund({
+  if (tenant?.chargedFailureBearer !== 'PLATFORM') return;
+  const refund = await refundInTransaction(context, tx, {
     taskId: task.id,
-    tenantId: task.tenantId,
-    amountMicros: settledMicros,
-    businessKey: ledgerKeys.refund(task.id, 1),
+    amountMicros: null,
+    reference: null,
     reason: 'OUTPUT_REJECTED',
     actor: decision.actor,
-    entryId: context.ids.next(now),
-    now,
   });
+  // What is not booked yet cannot be given back; decided now, it would never be.
+  if (refund?.outcome === 'NOT_SETTLED') {
+    throw new RefusedInTransaction(
+      refuse('SETTLEMENT_PENDING', 'The charge is still being booked; decide again in a minute.'),
+    );
+  }
 };
 
 /** An output is judged as a whole: its raw file and everything derived from it. */
@@ -211,4 +212,9 @@ const recordDecision = async (
   });
 };
 
-class InsufficientCreditsError extends Error {}
+/** Rolls the decision back and carries the refusal out of it. */
+class RefusedInTransaction extends Error {
+  constructor(readonly refusal: Refusal<ReviewRefusal>) {
+    super(refusal.code);
+  }
+}

@@ -1,18 +1,19 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import { isAttemptSettled } from '../../domain/attempt/statuses';
-import { settle, type Settlement } from '../../domain/billing/settlement';
+import type { Settlement } from '../../domain/billing/settlement';
 import { decide } from '../../domain/generation/decide';
 import type { Decision, Step, TaskFacts } from '../../domain/generation/decision';
 import { evolve } from '../../domain/generation/evolve';
 import { isTerminal } from '../../domain/generation/statuses';
 import type { Task } from '../../domain/generation/task';
+import { crashpoint } from '../../ports/crash-points';
 import type { OutboxMessage } from '../../ports/messages';
 import type { AttemptPatch } from '../../ports/stores/attempt-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
-import { chargeKnowledgeOf } from './charge-knowledge';
 import { messagesOf } from './effect-messages';
 import type { EventInput } from './event-input';
+import { planSettlement, settlementMessage } from './plan-settlement';
 
 export interface Applied {
   readonly decision: Decision;
@@ -167,7 +168,9 @@ const moveTask = async (
   decision: Extract<Decision, { kind: 'MOVE' }>,
   now: Date,
 ): Promise<Task> => {
-  const settlement = await planSettlement(tx, input, decision);
+  const settlement = await planSettlementOf(tx, input, decision);
+  // The ledger was out of reach: the generation ends all the same, and the hold is closed by the message.
+  const later = settlement !== null && tx.money.settlesLater;
   let task = input.task;
   for (const [index, step] of decision.steps.entries()) {
     const last = index === decision.steps.length - 1;
@@ -177,37 +180,39 @@ const moveTask = async (
       patch: {
         ...evolve(task, step, evolveContext(context, input, decision, now)),
         ...(last ? input.taskPatch : {}),
-        ...(last && settlement !== null ? { settledMicros: settlement.settleMicros } : {}),
+        ...(last && settlement !== null && !later
+          ? { settledMicros: settlement.settleMicros }
+          : {}),
       },
       eventId: context.ids.next(now),
       origin: originOf(input),
-      messages: last ? withAnnouncement(context, input, decision, step, task, now) : [],
+      messages: last
+        ? [
+            ...withAnnouncement(context, input, decision, step, task, now),
+            ...(later
+              ? [settlementMessage(context, input.task.id, input.attempt, settlement, now)]
+              : []),
+          ]
+        : [],
       now,
     });
     if (moved === null) throw new VersionConflictError(task.id, task.version);
     task = moved;
   }
-  if (settlement !== null) await closeHold(context, tx, input, settlement, now);
+  if (later) crashpoint('settle.deferred_before_commit');
+  else if (settlement !== null) await closeHold(context, tx, input, settlement, now);
   return task;
 };
 
-const planSettlement = async (
+const planSettlementOf = async (
   tx: Stores,
   input: EventInput,
   decision: Extract<Decision, { kind: 'MOVE' }>,
 ): Promise<Settlement | null> => {
   const end = decision.steps[decision.steps.length - 1]?.to;
-  if (end === undefined || !isTerminal(end)) return null;
-  const hold = await tx.money.readHold(input.task.id);
-  if (hold === null || hold.status === 'CLOSED') return null;
-  const tenant = await tx.catalog.readTenant(input.task.tenantId);
-  return settle({
-    end,
-    heldMicros: hold.amountMicros,
-    deliveredMicros: input.task.priceMicros,
-    charge: chargeKnowledgeOf(input.attempt),
-    bearer: tenant?.chargedFailureBearer ?? 'PLATFORM',
-  });
+  return end === undefined || !isTerminal(end)
+    ? null
+    : planSettlement(tx, { task: input.task, attempt: input.attempt, end });
 };
 
 const closeHold = async (

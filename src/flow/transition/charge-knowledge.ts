@@ -1,5 +1,5 @@
 import type { Attempt } from '../../domain/attempt/attempt';
-import { costToMicros, RATE_MICROS_PER_UNIT } from '../../domain/billing/pricing';
+import { costToMicros, rateOf } from '../../domain/billing/pricing';
 import type { ChargeKnowledge } from '../../domain/billing/settlement';
 import { assertNever } from '../../domain/kernel/assert-never';
 
@@ -7,7 +7,10 @@ import { assertNever } from '../../domain/kernel/assert-never';
 export const chargeKnowledgeOf = (attempt: Attempt | null): ChargeKnowledge => {
   if (attempt === null) return { kind: 'NOT_SUBMITTED' };
   if (attempt.costAmount !== null) {
-    const costMicros = costToMicros(attempt.costAmount, RATE_MICROS_PER_UNIT);
+    const rateMicros = rateOf(attempt.costCurrency ?? '');
+    // Charged, but nobody can say how much: as unknown as a charge that was never told.
+    if (rateMicros === null) return { kind: 'UNKNOWN' };
+    const costMicros = costToMicros(attempt.costAmount, rateMicros);
     return costMicros === 0n ? { kind: 'NOT_CHARGED' } : { kind: 'CHARGED', costMicros };
   }
   switch (attempt.status) {

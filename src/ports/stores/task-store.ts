@@ -102,6 +102,10 @@ export interface TaskStore {
   listOverdue(now: Date, limit: number): Promise<string[]>;
   /** Live tasks untouched since `before` whose next step nobody holds: their message may be lost. */
   listStuck(before: Date, now: Date, limit: number): Promise<string[]>;
+  /** Ended tasks whose hold is still open, and whose settlement was not asked for since `before`. */
+  listUnsettled(before: Date, limit: number): Promise<string[]>;
+  /** For a settlement that came after the end; never changes one that is there. */
+  noteSettled(taskId: string, settledMicros: bigint): Promise<void>;
   /** Tasks whose media was given up, and whom no person has helped since `before`. */
   listMediaGivenUp(before: Date, limit: number): Promise<string[]>;
 }

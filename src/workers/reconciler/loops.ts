@@ -1,3 +1,4 @@
+import { rescueSettlements } from '../../flow/bill/settle-later';
 import {
   createOrphanMatcher,
   keepPartitions,
@@ -37,6 +38,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
     }),
     loop(container, 'recover-resources', null, 10_000, async () => {
       await rescueStuck(context);
+      await rescueSettlements(context);
       await rescueValidations(context);
       await endMediaWindows(context);
       await rebuildSlots(context, slots);

@@ -1,24 +1,29 @@
 import type { Settlement } from '../../../src/domain/billing/settlement';
 import type { CloseHoldOutcome } from '../../../src/domain/billing/outcomes';
+import { MICROS_MAX } from '../../../src/domain/kernel/money';
 import { eventually } from '../../support/eventually';
 import { addTask, addTenant, newId, NOW, useStores } from './fixtures';
 
 const CREDITS = 1_000_000n;
 
-const openHold = (
+const openHold = async (
   tenantId: string,
   taskId: string,
   amountMicros: bigint,
   stores = bench().stores,
+  { apiKeyId = null, now = NOW }: { apiKeyId?: string | null; now?: Date } = {},
 ) =>
-  stores.money.openHold({
-    taskId,
-    tenantId,
-    amountMicros,
-    holdId: newId(),
-    entryId: newId(),
-    now: NOW,
-  });
+  (
+    await stores.money.openHold({
+      taskId,
+      tenantId,
+      apiKeyId,
+      amountMicros,
+      holdId: newId(),
+      entryId: newId(),
+      now,
+    })
+  ).kind;
 
 const closeHold = (taskId: string, settlement: Settlement, attemptId: string | null = null) =>
   bench().stores.money.closeHold({
@@ -270,25 +275,50 @@ describe('a refund', () => {
 
   it('is not for an open hold, nor for another tenant', async () => {
     const { tenantId, taskId } = await setUp(10n * CREDITS);
+    expect(await refund(tenantId, taskId, 1n, 1)).toBe('NO_HOLD');
     await openHold(tenantId, taskId, 4n * CREDITS);
-    expect(await refund(tenantId, taskId, 1n, 1)).toBe('OVER_LIMIT');
+    expect(await refund(tenantId, taskId, 1n, 1)).toBe('NOT_SETTLED');
     await closeHold(taskId, split(4n * CREDITS, 0n));
     const stranger = await addTenant(bench(), 1n);
-    expect(await refund(stranger, taskId, 1n, 2)).toBe('OVER_LIMIT');
+    expect(await refund(stranger, taskId, 1n, 2)).toBe('NO_HOLD');
+  });
+
+  it('that the account cannot hold is refused, and the rest of what is settled stays to be paid back', async () => {
+    const { tenantId, taskId } = await settleSome(3n * CREDITS);
+    const { availableMicros } = (await bench().stores.money.readBalance(tenantId)) ?? {
+      availableMicros: 0n,
+    };
+    await grant(tenantId, MICROS_MAX - availableMicros - 1n, 'grant:much');
+    expect(await refund(tenantId, taskId, 2n, 1)).toBe('BALANCE_TOO_LARGE');
+    expect(await refund(tenantId, taskId, 1n, 1)).toBe('CREATED');
   });
 });
 
+const grant = (tenantId: string, amountMicros: bigint, key = 'grant:first') =>
+  bench().stores.money.grant({
+    tenantId,
+    amountMicros,
+    businessKey: key,
+    reason: 'START',
+    actor: 'operator',
+    entryId: newId(),
+    now: NOW,
+  });
+
 describe('a grant', () => {
-  const grant = (tenantId: string, amountMicros: bigint, key = 'grant:first') =>
-    bench().stores.money.grant({
-      tenantId,
-      amountMicros,
-      businessKey: key,
-      reason: 'START',
-      actor: 'operator',
-      entryId: newId(),
-      now: NOW,
+  it('beyond what an account can hold with what is reserved is refused', async () => {
+    const { tenantId, taskId } = await setUp(10n * CREDITS);
+    await openHold(tenantId, taskId, 4n * CREDITS);
+    expect(await grant(tenantId, MICROS_MAX - 10n * CREDITS + 1n)).toBe('BALANCE_TOO_LARGE');
+    expect(await grant(tenantId, MICROS_MAX - 10n * CREDITS)).toBe('CREATED');
+    expect(await grant(tenantId, 1n, 'grant:one more')).toBe('BALANCE_TOO_LARGE');
+    // What is reserved comes back: the account holds all of it.
+    expect(await closeHold(taskId, split(0n, 4n * CREDITS))).toBe('CLOSED');
+    expect(await bench().stores.money.readBalance(tenantId)).toEqual({
+      availableMicros: MICROS_MAX,
+      heldMicros: 0n,
     });
+  });
 
   it('opens the account and adds to it; the same key again is a REPLAY or a CONFLICT', async () => {
     const tenantId = await addTenant(bench());
@@ -308,6 +338,185 @@ describe('a grant', () => {
     expect(outcomes.filter((outcome) => outcome === 'CREATED')).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome === 'REPLAY')).toHaveLength(7);
     expect(await bench().stores.money.readBalance(tenantId)).toMatchObject({ availableMicros: 5n });
+  });
+});
+
+describe('an adjustment', () => {
+  const adjust = (tenantId: string, deltaMicros: bigint, key = 'adjustment:1') =>
+    bench().stores.money.adjust({
+      tenantId,
+      deltaMicros,
+      taskId: null,
+      attemptId: null,
+      businessKey: key,
+      reason: 'INVOICE',
+      actor: 'operator',
+      entryId: newId(),
+      now: NOW,
+    });
+
+  it('moves what can be spent, up and down, once a key, and no hold', async () => {
+    const { tenantId, taskId } = await setUp(10n * CREDITS);
+    await openHold(tenantId, taskId, 4n * CREDITS);
+    expect(await adjust(tenantId, -2n * CREDITS)).toBe('CREATED');
+    expect(await adjust(tenantId, -2n * CREDITS)).toBe('REPLAY');
+    expect(await adjust(tenantId, 2n * CREDITS)).toBe('CONFLICT');
+    expect(await adjust(tenantId, 1n * CREDITS, 'adjustment:2')).toBe('CREATED');
+    expect(await bench().stores.money.readBalance(tenantId)).toEqual({
+      availableMicros: 5n * CREDITS,
+      heldMicros: 4n * CREDITS,
+    });
+  });
+
+  it('never takes what is reserved, nor goes beyond what an account can hold', async () => {
+    const { tenantId, taskId } = await setUp(10n * CREDITS);
+    await openHold(tenantId, taskId, 4n * CREDITS);
+    expect(await adjust(tenantId, -6n * CREDITS - 1n)).toBe('INSUFFICIENT_CREDITS');
+    expect(await adjust(tenantId, MICROS_MAX - 10n * CREDITS + 1n)).toBe('BALANCE_TOO_LARGE');
+    expect(await adjust(await addTenant(bench()), 1n)).toBe('NO_ACCOUNT');
+    expect(await adjust(tenantId, -6n * CREDITS)).toBe('CREATED');
+  });
+
+  it('of eight at once that take half each: two are booked', async () => {
+    const { tenantId } = await setUp(10n * CREDITS);
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => adjust(tenantId, -5n * CREDITS, `adjustment:${n}`)),
+    );
+    expect(outcomes.filter((outcome) => outcome === 'CREATED')).toHaveLength(2);
+    expect(outcomes.filter((outcome) => outcome === 'INSUFFICIENT_CREDITS')).toHaveLength(6);
+  });
+});
+
+describe('a limit', () => {
+  const limit = async (
+    tenantId: string,
+    limitMicros: bigint | null,
+    { apiKeyId = null, period = 'MONTH', now = NOW }: LimitOptions = {},
+  ) =>
+    bench().stores.money.setSpendLimit({
+      id: newId(),
+      tenantId,
+      apiKeyId,
+      limit: limitMicros === null ? null : { period, limitMicros },
+      now,
+    });
+  interface LimitOptions {
+    readonly apiKeyId?: string | null;
+    readonly period?: 'MONTH' | 'TOTAL';
+    readonly now?: Date;
+  }
+  const addKey = async (tenantId: string): Promise<string> => {
+    const id = newId();
+    await bench().look(
+      `INSERT INTO api_keys (id, tenant_id, name, prefix, secret_hash, scopes, created_at)
+       VALUES ($1, $2, 'key', $3, '', '{}', $4)`,
+      [id, tenantId, `avk_${id.slice(-12)}`, NOW],
+    );
+    return id;
+  };
+  const spentOf = async (tenantId: string, now = NOW) =>
+    (await bench().stores.money.listSpendLimits(tenantId, now)).map(
+      (each) => each.spentMicros / CREDITS,
+    );
+
+  it.each(['tenant', 'key'] as const)(
+    'of a %s that covers 2 lets exactly 2 of 32 parallel holds open',
+    async (whose) => {
+      const tenantId = await addTenant(bench(), 1_000n * CREDITS);
+      const apiKeyId = await addKey(tenantId);
+      await limit(tenantId, 11n * CREDITS, whose === 'key' ? { apiKeyId } : {});
+      const tasks = await Promise.all(
+        Array.from({ length: 32 }, () => addTask(bench(), tenantId, { apiKeyId })),
+      );
+      const outcomes = await Promise.all(
+        tasks.map((task) =>
+          bench().uow.transact((tx) => openHold(tenantId, task.id, 5n * CREDITS, tx, { apiKeyId })),
+        ),
+      );
+      const refused = whose === 'key' ? 'KEY_SPEND_LIMIT_EXCEEDED' : 'BUDGET_EXCEEDED';
+      expect(outcomes.filter((outcome) => outcome === 'CREATED')).toHaveLength(2);
+      expect(outcomes.filter((outcome) => outcome === refused)).toHaveLength(30);
+      expect(await spentOf(tenantId)).toEqual([10n]);
+    },
+  );
+
+  it('counts what is held and settled, less what came back, and says what is left', async () => {
+    const { tenantId, taskId } = await setUp(100n * CREDITS);
+    await limit(tenantId, 10n * CREDITS);
+    await openHold(tenantId, taskId, 8n * CREDITS);
+    expect(await spentOf(tenantId)).toEqual([8n]);
+    await closeHold(taskId, split(6n * CREDITS, 2n * CREDITS));
+    expect(await spentOf(tenantId)).toEqual([6n]);
+    await refund(tenantId, taskId, 1n * CREDITS, 1);
+    expect(await spentOf(tenantId)).toEqual([5n]);
+    const next = await addTask(bench(), tenantId);
+    expect(
+      await bench().stores.money.openHold({
+        ...{ taskId: next.id, tenantId, apiKeyId: null, amountMicros: 5n * CREDITS + 1n },
+        ...{ holdId: newId(), entryId: newId(), now: NOW },
+      }),
+    ).toEqual({ kind: 'BUDGET_EXCEEDED', leftMicros: 5n * CREDITS });
+    expect(await openHold(tenantId, next.id, 5n * CREDITS)).toBe('CREATED');
+  });
+
+  it('set late counts what was spent before, of its key only', async () => {
+    const tenantId = await addTenant(bench(), 100n * CREDITS);
+    const [first, second] = [await addKey(tenantId), await addKey(tenantId)];
+    for (const [apiKeyId, amount] of [
+      [first, 3n],
+      [second, 4n],
+    ] as const) {
+      const task = await addTask(bench(), tenantId, { apiKeyId });
+      await openHold(tenantId, task.id, amount * CREDITS, bench().stores, { apiKeyId });
+    }
+    await limit(tenantId, 50n * CREDITS, { apiKeyId: second, period: 'TOTAL' });
+    await limit(tenantId, 50n * CREDITS);
+    expect((await spentOf(tenantId)).sort()).toEqual([4n, 7n]);
+    expect(await limit(tenantId, null)).toEqual({
+      former: { period: 'MONTH', limitMicros: 50n * CREDITS },
+    });
+    expect(await spentOf(tenantId)).toEqual([4n]);
+  });
+
+  it('of a month begins anew with the next; what comes back of an old hold is none of its', async () => {
+    const { tenantId, taskId } = await setUp(100n * CREDITS);
+    await limit(tenantId, 10n * CREDITS);
+    await openHold(tenantId, taskId, 9n * CREDITS);
+    const january = new Date('2027-01-01T00:00:00.000Z');
+    expect(await spentOf(tenantId, january)).toEqual([0n]);
+    const next = await addTask(bench(), tenantId);
+    expect(await openHold(tenantId, next.id, 7n * CREDITS, bench().stores, { now: january })).toBe(
+      'CREATED',
+    );
+    await closeHold(taskId, split(0n, 9n * CREDITS));
+    expect(await spentOf(tenantId, january)).toEqual([7n]);
+  });
+
+  it('is only for a living key of the tenant, and only where there is an account', async () => {
+    const tenantId = await addTenant(bench(), 1n);
+    const stranger = await addKey(await addTenant(bench(), 1n));
+    expect(await limit(tenantId, 1n, { apiKeyId: stranger })).toBe('NO_KEY');
+    expect(await limit(await addTenant(bench()), 1n)).toBe('NO_ACCOUNT');
+  });
+
+  it('that is set while a hold waits for the account counts for it', async () => {
+    const tenantId = await addTenant(bench(), 100n * CREDITS);
+    const task = await addTask(bench(), tenantId);
+    const { waiting } = await bench().uow.transact(async (tx) => {
+      await tx.money.setSpendLimit({
+        ...{ id: newId(), tenantId, apiKeyId: null, now: NOW },
+        limit: { period: 'MONTH', limitMicros: 3n * CREDITS },
+      });
+      const opening = openHold(tenantId, task.id, 4n * CREDITS);
+      await eventually('the hold waits for the account', async () => {
+        const rows = await bench().look(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rows.length > 0 ? true : null;
+      });
+      return { waiting: opening };
+    });
+    expect(await waiting).toBe('BUDGET_EXCEEDED');
   });
 });
 
@@ -339,9 +548,23 @@ describe('the ledger', () => {
     const { money } = bench().stores;
     expect(await money.recordProviderCost(cost)).toBe('CREATED');
     expect(await money.recordProviderCost({ ...cost, id: newId() })).toBe('REPLAY');
-    expect(await bench().look('SELECT amount, rate_micros FROM provider_costs')).toEqual([
-      { amount: '0.123456', rate_micros: '100000000' },
-    ]);
+    expect(await money.recordProviderCost({ ...cost, id: newId(), amount: '0.2' })).toBe(
+      'CONFLICT',
+    );
+    expect(await money.recordProviderCost({ ...cost, id: newId(), currency: 'EUR' })).toBe(
+      'CONFLICT',
+    );
+    const many = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        money.recordProviderCost({ ...cost, id: newId(), businessKey: 'cost:2' }),
+      ),
+    );
+    expect(many.sort()).toEqual(['CREATED', ...Array<string>(7).fill('REPLAY')]);
+    expect(
+      await bench().look(
+        "SELECT amount, rate_micros FROM provider_costs WHERE business_key = 'cost:1'",
+      ),
+    ).toEqual([{ amount: '0.123456', rate_micros: '100000000' }]);
     await expect(bench().look('DELETE FROM provider_costs')).rejects.toMatchObject({
       constraint: 'append_only',
     });

@@ -41,7 +41,8 @@ export const checkFlow = async (pool: Pool, sandbox: SandboxProcess): Promise<vo
 const checkCosts = async (pool: Pool, sandbox: SandboxProcess): Promise<void> => {
   const booked = (
     await pool.query<{ request_key: string; amount: string }>(
-      `SELECT a.request_key, c.amount::text AS amount FROM provider_costs c JOIN task_attempts a ON a.id = c.attempt_id`,
+      `SELECT a.request_key, c.amount::text AS amount FROM provider_costs c JOIN task_attempts a ON a.id = c.attempt_id
+       WHERE c.source = 'ATTEMPT'`,
     )
   ).rows;
   const charges = await sandbox.charges();

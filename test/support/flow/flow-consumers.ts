@@ -1,4 +1,5 @@
 import { createCostConsumer } from '../../../src/flow/bill/record-provider-cost';
+import { createSettlementConsumer } from '../../../src/flow/bill/settle-later';
 import type { Consumer } from '../../../src/flow/consume';
 import { createFetchConsumer } from '../../../src/flow/fetch/fetch-output';
 import { createMediaConsumer } from '../../../src/flow/media/process-media';
@@ -31,7 +32,10 @@ export const createHandlers = (parts: FlowParts): Handlers => {
     'output-fetch': { 'output.fetch.requested': createFetchConsumer(context, parts.fetch) },
     media: { 'media.process.requested': createMediaConsumer(context, parts.media) },
     notification: { 'task.status.changed': announce, 'asset.status.changed': announce },
-    billing: { 'billing.cost.observed': createCostConsumer(context) },
+    billing: {
+      'billing.cost.observed': createCostConsumer(context),
+      'billing.settlement.requested': createSettlementConsumer(context),
+    },
     reconciler: { 'attempt.reconcile.requested': createReconcileConsumer(context, provider) },
   };
 };

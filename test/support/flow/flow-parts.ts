@@ -65,6 +65,7 @@ export interface PartsOptions {
   readonly seed: string;
   readonly settings?: Partial<FlowSettings>;
   readonly moderation?: Moderation;
+  readonly ledgerWaitMs?: number;
   /** Wraps the real toolkit, e.g. to make one derivative fail. */
   readonly toolkit?: (real: MediaToolkit) => MediaToolkit;
 }
@@ -84,7 +85,12 @@ export const createFlowParts = async (options: PartsOptions): Promise<FlowParts>
   const pool = openPool(options.databaseUrl, 'flow', 'on', 10);
   const rebuildable = openPool(options.databaseUrl, 'flow bus', 'off', 4);
   const ids = createSeededIdSource(options.seed);
-  const uow = createUnitOfWork({ pool, bell: { ring: () => undefined }, log });
+  const uow = createUnitOfWork({
+    pool,
+    bell: { ring: () => undefined },
+    log,
+    ...(options.ledgerWaitMs === undefined ? {} : { ledgerWaitMs: options.ledgerWaitMs }),
+  });
   const settings = { ...readConfig({}).flow, ...options.settings };
   const context: FlowContext = { uow, clock, ids, log, settings, random: () => 0.5 };
   const slots = createPostgresSlots({ pool: rebuildable });

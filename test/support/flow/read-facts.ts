@@ -39,6 +39,13 @@ export const readFacts = async (pool: Pool, jobs: readonly SandboxJob[]): Promis
       pool,
       `SELECT tenant_id AS "tenantId", available_micros AS "availableMicros", held_micros AS "heldMicros" FROM accounts`,
     ),
+    pendingSettlements: (
+      await rows<{ id: string }>(
+        pool,
+        `SELECT aggregate_id AS id FROM outbox_events o WHERE type = 'billing.settlement.requested' AND NOT EXISTS (
+           SELECT 1 FROM inbox_dedup i WHERE i.consumer_group = 'billing' AND i.event_id = o.id)`,
+      )
+    ).map(({ id }) => id),
     providerJobs: jobs.flatMap((job) => {
       const attemptId = attemptOf.get(job.request.reference ?? '');
       return attemptId === undefined ? [] : [{ jobId: job.id, attemptId }];

@@ -1,16 +1,27 @@
--- Closes a hold once: hold, account, SETTLE and RELEASE entries (none for an amount of 0). Guard: the hold is OPEN
--- and the two amounts are the whole of it; otherwise nothing is written.
+-- Closes a hold once: hold, limits, account, SETTLE and RELEASE entries (none for an amount of 0). Guard: the hold is
+-- OPEN and the two amounts are the whole of it; otherwise nothing is written.
 WITH closed AS (
   UPDATE holds
   SET status = 'CLOSED', settled_micros = :settleMicros::bigint, close_reason = :reason, closed_at = :now
   WHERE task_id = :taskId AND status = 'OPEN' AND amount_micros = :settleMicros::bigint + :releaseMicros::bigint
-  RETURNING tenant_id, task_id, amount_micros
+  RETURNING tenant_id, task_id, amount_micros, opened_at
+), touched AS MATERIALIZED (
+  SELECT l.id FROM spend_limits l JOIN closed ON l.tenant_id = closed.tenant_id
+  WHERE :releaseMicros::bigint > 0
+    AND (l.api_key_id IS NULL OR l.api_key_id = (SELECT api_key_id FROM generation_tasks WHERE id = :taskId))
+    AND (l.period = 'TOTAL' OR l.period_start = date_trunc('month', closed.opened_at AT TIME ZONE 'UTC')::date)
+  ORDER BY l.id
+  FOR NO KEY UPDATE OF l
 ), account AS (
   UPDATE accounts
   SET available_micros = available_micros + :releaseMicros::bigint,
     held_micros = held_micros - closed.amount_micros, version = version + 1, updated_at = :now
   FROM closed
-  WHERE accounts.tenant_id = closed.tenant_id
+  WHERE accounts.tenant_id = closed.tenant_id AND (SELECT count(*) FROM touched) >= 0
+), given AS (
+  UPDATE spend_limits
+  SET spent_micros = greatest(0, spent_micros - :releaseMicros::bigint), updated_at = :now
+  WHERE id IN (SELECT id FROM touched)
 ), entries AS (
   INSERT INTO credit_ledger (
     id, tenant_id, task_id, attempt_id, kind, amount_micros, available_delta, held_delta, unit, business_key, reason,

@@ -1,5 +1,5 @@
--- Gives a tenant credits, opening its account when there is none. Guard: the business key is free; two at once with
--- one key collide on credit_ledger_business_key_key.
+-- Gives a tenant credits, opening its account when there is none. Guard: the business key is free, and the account can
+-- hold the sum with all that is reserved; two at once with one key collide on credit_ledger_business_key_key.
 WITH booked AS (
   SELECT tenant_id, kind, amount_micros FROM credit_ledger WHERE business_key = :businessKey
 ), account AS (
@@ -9,6 +9,7 @@ WITH booked AS (
   ON CONFLICT (tenant_id) DO UPDATE
   SET available_micros = accounts.available_micros + excluded.available_micros, version = accounts.version + 1,
     updated_at = excluded.updated_at
+  WHERE accounts.available_micros <= :balanceMax::bigint - accounts.held_micros - excluded.available_micros
   RETURNING tenant_id
 ), entry AS (
   INSERT INTO credit_ledger (
@@ -25,5 +26,6 @@ SELECT CASE
     SELECT 1 FROM booked
     WHERE tenant_id = :tenantId AND kind = 'GRANT' AND amount_micros = :amountMicros::bigint
   ) THEN 'REPLAY'
-  ELSE 'CONFLICT'
+  WHEN EXISTS (SELECT 1 FROM booked) THEN 'CONFLICT'
+  ELSE 'BALANCE_TOO_LARGE'
 END AS outcome

@@ -1,5 +1,6 @@
 -- Creates a generation with its request, inputs, history and messages, unless (tenant, idempotency key) is taken:
--- then nothing is written and no row is answered. A concurrent first insert of the same key is waited for.
+-- then nothing is written and no row is answered. A concurrent first insert of the same key is waited for. From here on
+-- the transaction waits for no lock longer than `ledgerWait`: what follows is the ledger, whose absence is a refusal.
 WITH task AS (
   INSERT INTO generation_tasks (
     id, tenant_id, project_id, api_key_id, client_idempotency_key, request_hash, quote_id, status, version,
@@ -38,4 +39,4 @@ WITH task AS (
   FROM task, jsonb_to_recordset(:messages::jsonb)
     AS message (event_id uuid, type text, payload jsonb, available_at timestamptz)
 )
-SELECT id FROM task
+SELECT id, set_config('lock_timeout', :ledgerWait, true) AS ledger_wait FROM task

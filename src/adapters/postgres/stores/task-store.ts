@@ -16,8 +16,12 @@ import { run, runForOne, runForOnly } from '../run-statement';
 const LINE_ROWS_PER_CANDIDATE = 50;
 
 /** Generations over `sql/*-task*.sql`. `noteMessages` is told of every statement that wrote messages. */
-export const createTaskStore = (db: Database, noteMessages: NoteMessages): TaskStore => ({
-  ...createTaskWriter(db, noteMessages),
+export const createTaskStore = (
+  db: Database,
+  noteMessages: NoteMessages,
+  ledgerWaitMs: number,
+): TaskStore => ({
+  ...createTaskWriter(db, noteMessages, ledgerWaitMs),
   read: (taskId) => runForOne<Task>(db, 'read-task', { taskId }),
   lock: (taskId) => runForOne<Task>(db, 'lock-task', { taskId }),
   findByIdempotencyKey: (tenantId, key) =>
@@ -48,6 +52,11 @@ export const createTaskStore = (db: Database, noteMessages: NoteMessages): TaskS
     (await run<{ id: string }>(db, 'list-overdue-tasks', { now, limit })).map(({ id }) => id),
   listStuck: async (before, _now, limit) =>
     (await run<{ id: string }>(db, 'list-stuck-tasks', { before, limit })).map(({ id }) => id),
+  listUnsettled: async (before, limit) =>
+    (await run<{ id: string }>(db, 'list-unsettled-tasks', { before, limit })).map(({ id }) => id),
+  noteSettled: async (taskId, settledMicros) => {
+    await run(db, 'note-settled', { taskId, settledMicros });
+  },
   listMediaGivenUp: async (before, limit) =>
     (await run<{ id: string }>(db, 'list-media-given-up', { before, limit })).map(({ id }) => id),
 });
@@ -62,9 +71,16 @@ interface RequestRow {
   readonly body: Omit<GenerationRequest, 'prompt'>;
 }
 
-const createTaskWriter = (db: Database, noteMessages: NoteMessages): TaskWriter => ({
+const createTaskWriter = (
+  db: Database,
+  noteMessages: NoteMessages,
+  ledgerWaitMs: number,
+): TaskWriter => ({
   insert: async (task, messages, now) => {
-    const rows = await run(db, 'insert-task', insertParameters(task, messages, now));
+    const rows = await run(db, 'insert-task', {
+      ...insertParameters(task, messages, now),
+      ledgerWait: String(ledgerWaitMs),
+    });
     if (rows.length === 0) return 'EXISTS';
     if (messages.length > 0) noteMessages();
     return 'CREATED';

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
-import {
-  costToMicros,
-  priceOf,
-  RATE_MICROS_PER_UNIT,
-} from '../../../../src/domain/billing/pricing';
+import { costToMicros, priceOf, rateOf } from '../../../../src/domain/billing/pricing';
 import { newOffer } from '../support/new-offer';
+
+const RATE_MICROS_PER_UNIT = rateOf('USD') ?? 0n;
 
 describe('the price to the tenant', () => {
   it.each([
@@ -59,4 +57,12 @@ describe("a provider's cost in credits", () => {
       expect(() => costToMicros(amount, RATE_MICROS_PER_UNIT)).toThrow(RangeError);
     },
   );
+});
+
+describe('the rate of a currency', () => {
+  it('is known or not; nothing is converted by guess', () => {
+    expect(rateOf('USD')).toBe(100_000_000n);
+    expect(rateOf('EUR')).toBeNull();
+    expect(rateOf('constructor')).toBeNull();
+  });
 });

@@ -69,6 +69,7 @@ const SOUND: Facts = {
     entry('REFUND', 5n, 'refund:t1:1'),
   ],
   accounts: [{ tenantId: 'a', availableMicros: 75n, heldMicros: 0n }],
+  pendingSettlements: [],
   providerJobs: [{ jobId: 'j2', attemptId: 'a2' }],
 };
 

@@ -166,6 +166,7 @@ export class SimulatedWorld {
           heldMicros: sum((row) => row.heldDelta),
         },
       ],
+      pendingSettlements: [],
       providerJobs: this.attempts.flatMap((a) =>
         a.truth === null ? [] : [{ jobId: a.truth.jobId, attemptId: a.id }],
       ),
