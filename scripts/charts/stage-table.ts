@@ -64,7 +64,12 @@ const STAGE_ROWS = {
     crashWords: ['media', 'finish'],
   },
   notify: { runs: ['notification'], groups: ['notification'], sends: [], crashWords: ['notify'] },
-  bill: { runs: ['billing'], groups: ['billing'], sends: [], crashWords: ['bill'] },
+  bill: {
+    runs: ['billing'],
+    groups: ['billing'],
+    sends: ['billing.settlement.requested'],
+    crashWords: ['bill', 'settle', 'invoice'],
+  },
   reconcile: {
     runs: ['reconciler'],
     groups: ['reconciler'],
