@@ -36,6 +36,8 @@ export const CRASH_POINTS = [
   'bill.before_commit',
   'bill.after_commit_before_ack',
   'settle.deferred_before_commit',
+  'settle.before_commit',
+  'settle.after_commit_before_ack',
   'reconcile.after_list_before_db',
   'reconcile.after_lease_judged_before_db',
 ] as const;

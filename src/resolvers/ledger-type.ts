@@ -47,9 +47,18 @@ export class LedgerEntryType extends Node {
     return formatCredits(this.entry.heldDelta);
   }
 
-  @Field(() => String, { description: 'Why, as a stable word.' })
+  @Field(() => String, { description: 'Why: a stable word, or the words of who decided it.' })
   get reason(): string {
     return this.entry.reason;
+  }
+
+  @Field(() => String, {
+    description:
+      'Who caused it: `system` for what follows from a generation, `operator` for a decision of a person.',
+  })
+  get actor(): string {
+    // Which person, with which key, stands in the audit log.
+    return this.entry.actor === 'system' ? 'system' : 'operator';
   }
 
   @Field(() => ID, { nullable: true, description: 'The generation it belongs to.' })

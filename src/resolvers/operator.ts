@@ -201,7 +201,7 @@ export class OperatorResolver {
     if (outcome.kind === 'REFUSED') {
       return { balance: null, repeated: false, userErrors: [grantError.from(outcome)] };
     }
-    const { availableMicros: available, heldMicros: held } = outcome.balance;
-    return { balance: { available, held }, repeated: outcome.repeated, userErrors: [] };
+    const balance = new Balance(toUuid('tenant', input.tenantId), outcome.balance);
+    return { balance, repeated: outcome.repeated, userErrors: [] };
   }
 }

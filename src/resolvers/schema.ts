@@ -16,6 +16,7 @@ import { LedgerResolver } from './ledger';
 import { ModelResolver } from './model';
 import { NodeResolver } from './node-lookup';
 import { OperatorResolver } from './operator';
+import { OPERATOR_MONEY_RESOLVERS } from './operator-money';
 import { QuoteResolver } from './quote';
 import { SubscriptionResolver } from './subscription';
 import { ViewerResolver } from './viewer';
@@ -44,6 +45,7 @@ export const buildApiSchema = (): Promise<GraphQLSchema> =>
       BalanceResolver,
       ApiKeyResolver,
       OperatorResolver,
+      ...OPERATOR_MONEY_RESOLVERS,
       SubscriptionResolver,
     ],
     orphanedTypes: [AttemptType],

@@ -5,6 +5,7 @@ import { callerOf, type ApiContext } from './api-context';
 import { ApiKeyType } from './api-key';
 import { enumType } from './enum-type';
 import { toPublicId } from './public-id';
+import { SpendLimitType } from './spend-limit-type';
 
 const TenantStatusEnum = enumType<Tenant['status']>('TenantStatus', 'Whether an account works.', {
   ACTIVE: 'Takes uploads and generations.',
@@ -33,6 +34,11 @@ export class Viewer {
 
   @Field(() => [String], { description: 'What the key may do.' })
   scopes!: readonly string[];
+
+  @Field(() => [SpendLimitType], {
+    description: 'What bounds this key: the budget of the account and the limit of the key.',
+  })
+  spendLimits!: readonly SpendLimitType[];
 }
 
 @Resolver()
@@ -42,9 +48,10 @@ export class ViewerResolver {
   async viewer(@Ctx() context: ApiContext): Promise<Viewer> {
     const { tenantId, keyId, scopes } = callerOf(context);
     const { apiKeys, context: flow } = context.deps;
-    const [tenant, [key]] = await Promise.all([
+    const [tenant, [key], limits] = await Promise.all([
       flow.uow.stores.catalog.readTenant(tenantId),
       apiKeys.read(tenantId, [keyId]),
+      flow.uow.stores.money.listSpendLimits(tenantId, flow.clock.now()),
     ]);
     if (tenant === null || key === undefined) {
       throw new Error('The account or the key of an authenticated request cannot be read');
@@ -53,6 +60,9 @@ export class ViewerResolver {
       tenant: { id: toPublicId('tenant', tenant.id), name: tenant.name, status: tenant.status },
       apiKey: new ApiKeyType(key),
       scopes,
+      spendLimits: limits
+        .filter(({ apiKeyId }) => apiKeyId === null || apiKeyId === keyId)
+        .map((row) => new SpendLimitType(row)),
     };
   }
 }

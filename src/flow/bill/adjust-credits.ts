@@ -25,7 +25,12 @@ export interface AdjustInput {
 }
 
 export type AdjustResult =
-  | { readonly kind: 'ADJUSTED'; readonly repeated: boolean; readonly balance: Balance }
+  | {
+      readonly kind: 'ADJUSTED';
+      readonly repeated: boolean;
+      readonly tenantId: string;
+      readonly balance: Balance;
+    }
   | Refusal<AdjustRefusal>;
 
 /**
@@ -84,7 +89,8 @@ export const adjustCredits = async (
     if (outcome === 'CREATED') {
       await recordAdjustment(context, tx, input, subject.tenantId, before, balance);
     }
-    return { kind: 'ADJUSTED', repeated: outcome === 'REPLAY', balance };
+    const { tenantId } = subject;
+    return { kind: 'ADJUSTED', repeated: outcome === 'REPLAY', tenantId, balance };
   });
 };
 

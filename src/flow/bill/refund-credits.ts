@@ -68,7 +68,7 @@ export type RefundResult =
   | {
       readonly kind: 'REFUNDED';
       readonly repeated: boolean;
-      readonly amountMicros: bigint;
+      readonly tenantId: string;
       readonly balance: Balance;
     }
   | Refusal<RefundRefusal>;
@@ -99,7 +99,7 @@ export const refundGeneration = async (
     return {
       kind: 'REFUNDED',
       repeated: refund.outcome === 'REPLAY',
-      amountMicros: refund.amountMicros,
+      tenantId: refund.before.tenantId,
       balance,
     };
   });

@@ -23,7 +23,7 @@ export const createSettlementConsumer =
     try {
       ({ consumed } = await consumeOnce(context, 'billing', envelope, async (tx) => {
         await bookSettlement(context, tx, planned);
-        crashpoint('bill.before_commit');
+        crashpoint('settle.before_commit');
       }));
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error;
@@ -31,7 +31,7 @@ export const createSettlementConsumer =
       const at = new Date(context.clock.now().getTime() + waitMs);
       return { kind: 'RETRY', at, reason: 'the ledger is still out of reach' };
     }
-    crashpoint('bill.after_commit_before_ack');
+    crashpoint('settle.after_commit_before_ack');
     return consumed;
   };
 

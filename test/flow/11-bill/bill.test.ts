@@ -51,6 +51,37 @@ describe('the cost of an attempt', () => {
     expect(await costs(flow)).toEqual([COST]);
   });
 
+  it('is booked once though the worker dies before it can acknowledge', async () => {
+    const flow = await open();
+    const { id } = await flow.submit();
+    await flow.finishJob(id);
+    await flow.relay();
+    flow.crashAt('bill.after_commit_before_ack');
+    await expect(flow.deliver('billing')).rejects.toThrow(SimulatedCrash);
+    flow.disarm();
+    flow.clock.advance(16_000);
+    expect((await flow.deliver('billing')).map(({ consumed }) => consumed.kind)).toEqual([
+      'DUPLICATE',
+    ]);
+    expect(await costs(flow)).toEqual([COST]);
+  });
+
+  it('that is booked with another amount is told, and the books stay as they are', async () => {
+    const flow = await open();
+    const { id } = await flow.submit();
+    const { id: attemptId, providerId } = await flow.attempt(id);
+    await flow.finishJob(id);
+    await flow.context.uow.stores.money.recordProviderCost({
+      ...{ id: flow.context.ids.next(flow.clock.now()), providerId, attemptId: null, jobId: null },
+      ...{ source: 'ATTEMPT', amount: '9', currency: 'USD', rateMicros: 1n },
+      ...{ businessKey: `cost:${attemptId}`, now: flow.clock.now() },
+    });
+    await flow.relay();
+    await flow.deliver('billing');
+    expect(await flow.findings()).toEqual(['COST_CONFLICT']);
+    expect(await costs(flow)).toMatchObject([{ amount: 9 }]);
+  });
+
   it('of a refusal that was charged is booked, though there never was a job', async () => {
     const flow = await open();
     const { id } = await flow.submit({ fault: 'reject_422_charged' });

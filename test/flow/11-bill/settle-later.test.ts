@@ -109,7 +109,7 @@ describe('a settlement that waits', () => {
   it('survives a worker that dies before its commit, and one that dies after it', async () => {
     const flow = await open({ ledgerWaitMs: 100 });
     const id = await endWithoutLedger(flow);
-    for (const point of ['bill.before_commit', 'bill.after_commit_before_ack'] as const) {
+    for (const point of ['settle.before_commit', 'settle.after_commit_before_ack'] as const) {
       flow.crashAt(point);
       await expect(flow.deliver('billing')).rejects.toThrow(SimulatedCrash);
       flow.disarm();

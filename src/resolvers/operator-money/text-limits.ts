@@ -1,0 +1,2 @@
+export const TEXT_CHARS_MAX = 1_000;
+export const REFERENCE_CHARS_MAX = 200;
