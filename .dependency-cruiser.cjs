@@ -102,7 +102,15 @@ const layers = [
     comment:
       'The runtime is shared by all processes. Resolvers and workers import it, not the reverse.',
     from: { path: '^src/runtime/' },
-    to: { path: '^src/(resolvers|workers)/' },
+    to: { path: '^src/(resolvers|workers|cli)/' },
+  },
+  {
+    name: 'commands-are-thin',
+    severity: 'error',
+    comment:
+      'A command reads its words, calls src/runtime and prints. Build things in src/runtime, decide in src/flow.',
+    from: { path: '^src/cli/' },
+    to: { path: '^src/', pathNot: ['^src/runtime/', FLOW, DOMAIN, PORTS, '^src/cli/'] },
   },
   {
     name: 'entrypoints-are-not-imported',

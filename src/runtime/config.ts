@@ -72,6 +72,8 @@ const schema = z.object({
   AIVEDIO_RELAY_LAG_ALARM_MS: ms(20_000),
   AIVEDIO_BUS_LEASE_MS: ms(15_000),
   AIVEDIO_DRAIN_MS: ms(20_000),
+  /** Scratch that nobody has touched for this long was left behind by a crash. */
+  AIVEDIO_LEFTOVER_AGE_MS: ms(24 * 3_600_000),
   AIVEDIO_RETENTION_DAYS: z.coerce.number().int().min(1).default(14),
 });
 
@@ -104,6 +106,7 @@ export interface Config {
   readonly ledgerWaitMs: number;
   readonly busLeaseMs: number;
   readonly drainMs: number;
+  readonly leftoverAgeMs: number;
   readonly retentionDays: number;
   readonly flow: FlowSettings;
 }
@@ -190,6 +193,7 @@ const shape = (values: Parsed): Config => {
     ledgerWaitMs: values.AIVEDIO_LEDGER_WAIT_MS,
     busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
     drainMs: values.AIVEDIO_DRAIN_MS,
+    leftoverAgeMs: values.AIVEDIO_LEFTOVER_AGE_MS,
     retentionDays: values.AIVEDIO_RETENTION_DAYS,
     flow: flowSettings(values),
   };

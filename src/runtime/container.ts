@@ -20,6 +20,7 @@ import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog'
 import { createProcessBell } from '../adapters/process-bell/process-bell';
 import { channelOf } from '../adapters/process-bell/process-channels';
 import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
+import { sweepTempFolders } from '../adapters/scratch/temp-folders';
 import { createLog } from '../adapters/telemetry/pino-log';
 import type { FlowContext } from '../flow/flow-context';
 import { bellOfGroup, ringGroups } from '../flow/relay/ring-groups';
@@ -33,7 +34,7 @@ import type { Slots } from '../ports/slots';
 import type { AccountRow } from '../ports/stores/catalog-store';
 import type { UnitOfWork } from '../ports/unit-of-work';
 import type { Config } from './config';
-import { createMediaParts, type MediaParts } from './media-parts';
+import { createMediaParts, tempDirOf, type MediaParts } from './media-parts';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
 
 /** Channels of the bell. */
@@ -74,6 +75,8 @@ export interface Container {
   readonly instances: ReturnType<typeof createInstanceStore>;
   /** Finds ffmpeg on first use. */
   readonly media: () => Promise<MediaParts>;
+  /** Removes scratch of crashed processes, of the object store and of the tools; answers how many. */
+  readonly sweepLeftovers: () => Promise<number>;
   close(): Promise<void>;
 }
 
@@ -123,6 +126,7 @@ export const createContainer = (config: Config, name: string): Container => {
       signingKey: deriveKey(secrets.signingSecret, 'object-urls'),
       clock,
     });
+  const objects = objectsAt(config.publicUrl);
   const gateways = createGateways(context);
   const gatewayOf = (providerId: string): ProviderGateway => {
     const gateway = gateways.get(providerId);
@@ -146,7 +150,7 @@ export const createContainer = (config: Config, name: string): Container => {
     }),
     slots,
     pubSub,
-    objects: objectsAt(config.publicUrl),
+    objects,
     schedule: {
       slots,
       requestKeyOf: (attemptId) => requestKeyOf(secrets.signingSecret, attemptId),
@@ -176,6 +180,13 @@ export const createContainer = (config: Config, name: string): Container => {
     partitions: createPartitionStore(facts),
     instances: createInstanceStore(facts),
     media: once(() => createMediaParts(config, log)),
+    sweepLeftovers: async () => {
+      const olderThan = new Date(clock.now().getTime() - config.leftoverAgeMs);
+      return (
+        (await objects.sweepTemporary(olderThan)) +
+        (await sweepTempFolders(tempDirOf(config), olderThan))
+      );
+    },
     close: async () => {
       await Promise.all([bell.close(), pubSub.close()]);
       await Promise.all([facts.end(), rebuildable.end()]);

@@ -30,6 +30,12 @@ export const lockDataFolder = (dataDir: string): (() => void) => {
   }
 };
 
+/** Whether a living process holds the folder. */
+export const isFolderLocked = (dataDir: string): boolean => {
+  const owner = ownerOf(path.join(dataDir, 'start.lock'));
+  return owner !== null && isProcessAlive(owner);
+};
+
 const ownerOf = (file: string): number | null => {
   try {
     const pid = Number(readFileSync(file, 'utf8'));

@@ -26,8 +26,10 @@ const LIMITS: MediaLimits = {
   frameRateMax: 120,
 };
 
+export const tempDirOf = (config: Config): string => path.join(config.dataDir, 'temp');
+
 export const createMediaParts = async (config: Config, log: Log): Promise<MediaParts> => {
-  const tempDir = path.join(config.dataDir, 'temp');
+  const tempDir = tempDirOf(config);
   const tools = await locateMediaTools({
     ...(config.ffmpeg === null ? {} : { ffmpegPath: config.ffmpeg }),
     ...(config.ffprobe === null ? {} : { ffprobePath: config.ffprobe }),

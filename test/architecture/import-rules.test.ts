@@ -64,6 +64,11 @@ const PLANTED: readonly Planted[] = [
     text: value('../reducer/target'),
   },
   {
+    rule: 'commands-are-thin',
+    from: 'src/cli/commands/a.ts',
+    text: value('../../adapters/postgres/target'),
+  },
+  {
     rule: 'runtime-knows-no-entrypoint',
     from: 'src/runtime/a.ts',
     text: value('../workers/reducer/target'),

@@ -137,7 +137,8 @@ export const useFlow = (): ((options?: FlowOptions) => Promise<Flow>) => {
   };
 };
 
-const openFlow = async (
+/** As `useFlow` opens it, for a file that has a life of its own for it. */
+export const openFlow = async (
   sandbox: SandboxProcess,
   receiver: CallbackReceiver,
   options: FlowOptions,

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -27,6 +27,28 @@ export const createTempFolders = (root: string): Scratch => ({
     }
   },
 });
+
+/** Removes what crashed processes left below `root`, last touched before `olderThan`; answers how many. */
+export const sweepTempFolders = async (root: string, olderThan: Date): Promise<number> => {
+  let removed = 0;
+  for (const name of await orNone(readdir(root), [])) {
+    const folder = path.join(root, name);
+    const facts = await orNone(stat(folder), null);
+    if (facts === null || facts.mtime >= olderThan) continue;
+    await rm(folder, { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
+};
+
+const orNone = async <T, N>(work: Promise<T>, none: N): Promise<T | N> => {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return none;
+    throw error;
+  }
+};
 
 const boundedBy = (sizeBytesMax: number): Transform => {
   let seen = 0;

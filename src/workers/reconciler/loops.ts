@@ -17,11 +17,12 @@ import type { Container } from '../../runtime/container';
 import { consume, loop } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
-/** Older than any write can still be: what a crash left behind in the object store. */
-const LEFTOVER_AGE_MS = 24 * 3_600_000;
+/** Lives of processes that ended longer ago say nothing any more. */
+const INSTANCE_AGE_MS = 24 * 3_600_000;
 
 export const startReconcilerLoops = async (container: Container): Promise<Running[]> => {
-  const { context, slots, objects, partitions, instances, provider, config } = container;
+  const { context, slots, objects, partitions, instances, provider, config, sweepLeftovers } =
+    container;
   const matchOrphans = createOrphanMatcher(context);
   return [
     consume(container, 'reconciler', 4, {
@@ -43,12 +44,12 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       await endMediaWindows(context);
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
-      await objects.sweepTemporary(new Date(context.clock.now().getTime() - LEFTOVER_AGE_MS));
+      await sweepLeftovers();
       return { busy: false, dueAt: null };
     }),
     loop(container, 'partitions', null, 3_600_000, async () => {
       await keepPartitions(context, partitions, config.retentionDays);
-      await instances.forget(new Date(context.clock.now().getTime() - LEFTOVER_AGE_MS));
+      await instances.forget(new Date(context.clock.now().getTime() - INSTANCE_AGE_MS));
       return { busy: false, dueAt: null };
     }),
   ];

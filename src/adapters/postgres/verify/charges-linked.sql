@@ -1,0 +1,6 @@
+SELECT e.id AS subject, format('%s for %s, no attempt of ours', e.amount, coalesce(e.reference, 'nobody')) AS detail
+FROM evidence e
+WHERE e.kind = 'charge'
+  AND NOT EXISTS (SELECT 1 FROM task_attempts a WHERE a.request_key = e.reference)
+ORDER BY e.id
+LIMIT :limit::int

@@ -1,0 +1,177 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { createSystemClock } from '../adapters/clock/system-clock';
+import { createMachineLook } from '../adapters/evidence/machine-look';
+import { readSandboxLog } from '../adapters/evidence/sandbox-log';
+import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object-store';
+import { startEmbeddedPostgres } from '../adapters/postgres/embedded';
+import { openLook } from '../adapters/postgres/verify/open-look';
+import { verifyFacts, type VerifyReport } from '../flow/verify/verify-facts';
+import type { Log } from '../ports/log';
+import type { ObjectStore } from '../ports/object-store';
+import type { Evidence, Secret } from '../ports/verification';
+import type { Config } from './config';
+import { isFolderLocked } from './data-folder-lock';
+import { deriveKey, readEmbeddedState } from './secrets';
+
+export interface VerifyRequest {
+  readonly config: Config;
+  readonly log: Log;
+  readonly settleMs: number;
+  readonly only: readonly string[] | null;
+  /** Words that stand in prompts and must stand in no log or message. */
+  readonly canaries: readonly string[];
+}
+
+/** Nothing can be seen: there is no database, or it cannot be reached. */
+export class CannotLookError extends Error {}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 15 * 60_000;
+const DAY_MS = 86_400_000;
+/** A sweep comes round within this time after scratch has become old enough for it. */
+const SWEEP_SLACK_MS = 30_000;
+
+/**
+ * Looks at the database of the configuration, or at the embedded one of the data folder, which is started for the time of
+ * the look when it does not run; at the provider's log, the object store and the logs where they are on this machine.
+ */
+export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport> => {
+  const { config } = request;
+  const database = await reachDatabase(request);
+  try {
+    const look = await openLook({
+      connectionString: database.url,
+      connectionTimeoutMs: CONNECT_TIMEOUT_MS,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    }).catch((error: unknown) => {
+      throw new CannotLookError(`The database cannot be reached: ${String(error)}`, {
+        cause: error,
+      });
+    });
+    try {
+      return await verifyFacts(
+        {
+          look,
+          providerLog: providerLogOf(config),
+          objects: objectsOf(config),
+          machine: existsSync(config.dataDir) ? machineOf(config) : null,
+          secrets: secretsOf(config, database.url, request.canaries),
+        },
+        {
+          now: createSystemClock(config.clockOffsetMs).now(),
+          settleMs: request.settleMs,
+          keptMs: Math.max(config.retentionDays - 1, 0) * DAY_MS,
+          only: request.only,
+        },
+      );
+    } finally {
+      await look.close();
+    }
+  } finally {
+    await database.stop();
+  }
+};
+
+interface Reached {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const reachDatabase = async ({ config, log }: VerifyRequest): Promise<Reached> => {
+  if (config.databaseUrl !== null) {
+    return { url: config.databaseUrl, stop: () => Promise.resolve() };
+  }
+  const dataDir = path.join(config.dataDir, 'postgres');
+  if (!existsSync(dataDir)) {
+    throw new CannotLookError(
+      `There is no database below ${config.dataDir}: run "npm run demo" or "npm start" once, or set AIVEDIO_DATABASE_URL`,
+    );
+  }
+  try {
+    return await startEmbeddedPostgres({ dataDir, log });
+  } catch (error) {
+    throw new CannotLookError(String((error as Error).message), { cause: error });
+  }
+};
+
+const providerLogOf = (config: Config): AsyncIterable<Evidence> | null => {
+  const dir = path.join(config.dataDir, 'sandbox');
+  return existsSync(dir) ? readSandboxLog(dir) : null;
+};
+
+const objectsOf = (config: Config): AsyncIterable<Evidence> | null => {
+  const root = path.join(config.dataDir, 'objects');
+  if (!existsSync(root)) return null;
+  const store = createDiskObjectStore({
+    root,
+    // Nothing is signed: a look only lists.
+    publicBaseUrl: `${config.publicUrl}/objects`,
+    signingKey: Buffer.alloc(32),
+    clock: createSystemClock(0),
+  });
+  return listAsEvidence(store);
+};
+
+async function* listAsEvidence(store: Pick<ObjectStore, 'list'>): AsyncGenerator<Evidence> {
+  for await (const head of store.list('')) {
+    yield { kind: 'object', id: null, reference: head.key, amount: null, at: head.modifiedAt };
+  }
+}
+
+const machineOf = (config: Config) => {
+  const now = createSystemClock(0).now().getTime();
+  const postgres = path.join(config.dataDir, 'postgres');
+  return createMachineLook({
+    logs: [
+      path.join(config.dataDir, 'logs'),
+      ...[postgres, movedTo(postgres)].flatMap((root) =>
+        root === null ? [] : [path.join(root, 'cluster', 'log'), path.join(root, 'start.log')],
+      ),
+    ],
+    scratch: [path.join(config.dataDir, 'temp'), path.join(config.dataDir, 'objects', 'tmp')],
+    leftBefore: new Date(now - config.leftoverAgeMs - SWEEP_SLACK_MS),
+    dataDir: config.dataDir,
+    running: isFolderLocked(config.dataDir),
+    ownPids: [process.pid],
+  });
+};
+
+const movedTo = (dataDir: string): string | null => {
+  const pointer = path.join(dataDir, 'moved-to');
+  return existsSync(pointer) ? readFileSync(pointer, 'utf8').trim() : null;
+};
+
+const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** What must stand nowhere. Names are told, never the secrets. */
+const secretsOf = (
+  config: Config,
+  databaseUrl: string,
+  canaries: readonly string[],
+): readonly Secret[] => {
+  const state = readEmbeddedState(config.dataDir);
+  const signing = config.signingSecret ?? state?.signingSecret ?? null;
+  const literal: readonly (readonly [string, string | null | undefined])[] = [
+    ['the signing secret', signing],
+    [
+      'a key derived from it',
+      signing === null ? null : deriveKey(signing, 'object-urls').toString('base64url'),
+    ],
+    ['the provider’s API key', config.sandbox.apiKey ?? state?.sandbox.apiKey],
+    ['the webhook secret', config.sandbox.webhookSecret ?? state?.sandbox.webhookSecret],
+    ['the password of the database', decodeURIComponent(new URL(databaseUrl).password) || null],
+    ...canaries.map((word, index): [string, string] => [`canary ${index + 1}`, word]),
+  ];
+  return [
+    { name: 'an API key', pattern: 'avk_[0-9a-f]{12}_[A-Za-z0-9_-]{43}' },
+    { name: 'a signed URL', pattern: '[?&](sig|signature)=[A-Za-z0-9_-]{16}' },
+    // Shorter words would be found by chance.
+    ...literal.flatMap(([name, text]) =>
+      text === null || text === undefined || text.length < 8
+        ? []
+        : [{ name, pattern: literally(text) }],
+    ),
+  ];
+};
