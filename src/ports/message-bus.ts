@@ -1,4 +1,4 @@
-import type { ConsumerGroup, Envelope } from './messages';
+import type { ConsumerGroup, Envelope, MessageType } from './messages';
 
 /** One delivery of a message to one consumer group, under a lease. */
 export interface Delivery {
@@ -41,6 +41,25 @@ export interface MessageBus {
   replayDead(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
   /** Earliest instant at which a message of the group becomes due; null when none waits. */
   nextDueAt(group: ConsumerGroup): Promise<Date | null>;
+}
+
+/**
+ * The short way of a message to a consumer of the same process: past relay and bus, never past the outbox. Its row is written as
+ * ever, only due a lease later; the consumer gets it after the commit, and its acknowledgement marks the row. When the process
+ * dies in between, the row becomes due and takes the long way.
+ */
+export interface HandOver {
+  /** Until when a message that is due now is kept from the relay; null when nobody here has room for it. */
+  holdUntil(type: MessageType, now: Date): Date | null;
+  /** After the commit that wrote it. */
+  deliver(envelope: Envelope): void;
+  /** Answers how to stop taking. */
+  attach(group: ConsumerGroup, taker: Taker): () => void;
+}
+
+export interface Taker {
+  hasRoom(): boolean;
+  take(delivery: Delivery): void;
 }
 
 /**

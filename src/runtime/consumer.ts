@@ -2,7 +2,7 @@ import { backoffMs } from '../domain/scheduling/retry-budget';
 import type { Consumer } from '../flow/consume';
 import type { Clock } from '../ports/clock';
 import type { Log } from '../ports/log';
-import type { Delivery, MessageBus } from '../ports/message-bus';
+import type { Delivery, HandOver, MessageBus } from '../ports/message-bus';
 import type { ConsumerGroup, MessageType } from '../ports/messages';
 import { startLoop, type Round, type RunningLoop } from './loop';
 
@@ -14,6 +14,8 @@ export interface ConsumerOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly listen: (wake: () => void) => Promise<() => Promise<void>>;
+  /** Also takes what other workers of this process hand over past the bus. */
+  readonly handOver?: Pick<HandOver, 'attach'>;
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly slowPollMs: number;
@@ -53,9 +55,14 @@ export const startConsumer = (options: ConsumerOptions): RunningLoop => {
       return receiveOnce(options, work, asksWhenDue);
     },
   });
+  const detach = options.handOver?.attach(options.group, {
+    hasRoom: () => work.count() < options.concurrency,
+    take: work.take,
+  });
   const heartbeat = setInterval(() => void work.renew(), Math.max(options.leaseMs / 3, 50));
   return {
     stop: async () => {
+      detach?.();
       wakeLoop();
       await loop.stop();
       await work.drain();

@@ -10,6 +10,7 @@ import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object
 import { createPool, createUnitOfWork, OUTBOX_BELL } from '../adapters/postgres';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createDueLook } from '../adapters/postgres/bus/due-look';
+import { createHandOver } from '../adapters/postgres/bus/hand-over';
 import { createPostgresOutboxMover } from '../adapters/postgres/bus/outbox-mover';
 import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
 import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
@@ -28,7 +29,7 @@ import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
 import type { Clock } from '../ports/clock';
 import type { Log } from '../ports/log';
-import type { Bell, MessageBus } from '../ports/message-bus';
+import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { Slots } from '../ports/slots';
 import type { AccountRow } from '../ports/stores/catalog-store';
@@ -60,6 +61,8 @@ export interface Container {
   readonly looksTogether: boolean;
   readonly dueLook: ReturnType<typeof createDueLook>;
   readonly bus: MessageBus;
+  /** Used by the consumers of a process with several workers. */
+  readonly handOver: HandOver;
   readonly mover: ReturnType<typeof createPostgresOutboxMover>;
   readonly slots: Slots;
   readonly pubSub: ReturnType<typeof createPostgresPubSub>;
@@ -106,9 +109,18 @@ export const createContainer = (config: Config, name: string): Container => {
   // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
   const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
   const bell = createBell(config, secrets.databaseUrl, log);
+  const handOver = createHandOver({
+    pool: rebuildable,
+    clock,
+    log,
+    leaseMs: config.busLeaseMs,
+  });
   const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
   const { ledgerWaitMs } = config;
-  const uow = remembering(createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs }), clock);
+  const uow = remembering(
+    createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs, handOver }),
+    clock,
+  );
   const context: FlowContext = {
     uow,
     clock,
@@ -143,7 +155,10 @@ export const createContainer = (config: Config, name: string): Container => {
     bell,
     looksTogether: false,
     dueLook: createDueLook(rebuildable),
-    bus: createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
+    bus: handOver.behind(
+      createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
+    ),
+    handOver,
     mover: createPostgresOutboxMover({
       pool: rebuildable,
       onMoved: ringGroups(bell),

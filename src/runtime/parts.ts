@@ -26,6 +26,7 @@ export const consume = (
     random: container.context.random,
     log: container.log,
     listen: (wake) => container.bell.listen(bells.group(group), wake),
+    ...(container.looksTogether ? { handOver: container.handOver } : {}),
     concurrency,
     leaseMs: container.config.busLeaseMs,
     slowPollMs: slowPollMs(container, SLOW_POLL_MS),

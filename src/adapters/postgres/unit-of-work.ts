@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 
-import type { Bell } from '../../ports/message-bus';
+import type { Bell, HandOver } from '../../ports/message-bus';
 import type { Log } from '../../ports/log';
+import type { Envelope } from '../../ports/messages';
 import type { Stores, UnitOfWork } from '../../ports/unit-of-work';
 import { poolDatabase, runTransaction, type Database } from './database';
 import { createAssetStore } from './stores/asset-store';
@@ -17,25 +18,28 @@ import {
 import { createProviderEventStore } from './stores/provider-event-store';
 import { gatherReads } from './stores/gathered-stores';
 import { createTaskStore } from './stores/task-store';
-import type { NoteMessages } from './outbox-rows';
+import type { Outgoing } from './outbox-rows';
 
 /** The channel that wakes the outbox relay. */
 export const OUTBOX_BELL = 'outbox';
 
 const LEDGER_WAIT_MS = 2_000;
 
-/** Stores and transactions over one pool. The bell rings after a commit that wrote messages, never before. */
+/** Stores and transactions over one pool. The bell rings, and messages are handed over, after their commit and never before. */
 export const createUnitOfWork = ({
   pool,
   bell,
   log,
   ledgerWaitMs = LEDGER_WAIT_MS,
+  handOver = null,
 }: {
   readonly pool: Pool;
   readonly bell: Pick<Bell, 'ring'>;
   readonly log: Log;
   /** How long a transaction waits for the ledger before it refuses, or settles later. */
   readonly ledgerWaitMs?: number;
+  /** The short way to consumers of this process; without it all messages go by relay and bus. */
+  readonly handOver?: HandOver | null;
 }): UnitOfWork => {
   const ring = (): void => {
     try {
@@ -45,19 +49,32 @@ export const createUnitOfWork = ({
       log.warn('The outbox bell did not ring', { error: String(error) });
     }
   };
+  const send = (held: readonly Envelope[], hasOthers: boolean): void => {
+    for (const envelope of held) handOver?.deliver(envelope);
+    if (hasOthers) ring();
+  };
   const db = poolDatabase(pool);
   const run = async <T>(work: (tx: Stores) => Promise<T>, settlesLater: boolean): Promise<T> => {
-    let hasMessages = false;
+    let held: Envelope[] = [];
+    let hasOthers = false;
     const result = await runTransaction(pool, (db) => {
-      hasMessages = false;
+      held = [];
+      hasOthers = false;
+      const wrote: Outgoing['wrote'] = (envelopes, others) => {
+        held.push(...envelopes);
+        hasOthers ||= others;
+      };
       const ledger = { waitMs: ledgerWaitMs, settlesLater };
-      return work(createStores(db, () => (hasMessages = true), ledger));
+      return work(createStores(db, { handOver, wrote }, ledger));
     });
-    if (hasMessages) ring();
+    send(held, hasOthers);
     return result;
   };
   return {
-    stores: gatherReads(db, createStores(db, ring, { waitMs: ledgerWaitMs, settlesLater: false })),
+    stores: gatherReads(
+      db,
+      createStores(db, { handOver, wrote: send }, { waitMs: ledgerWaitMs, settlesLater: false }),
+    ),
     transact: async (work) => {
       try {
         return await run(work, false);
@@ -70,15 +87,15 @@ export const createUnitOfWork = ({
   };
 };
 
-const createStores = (db: Database, noteMessages: NoteMessages, ledger: LedgerAccess): Stores => ({
-  tasks: createTaskStore(db, noteMessages, ledger.waitMs),
+const createStores = (db: Database, outgoing: Outgoing, ledger: LedgerAccess): Stores => ({
+  tasks: createTaskStore(db, outgoing, ledger.waitMs),
   attempts: createAttemptStore(db),
   money: createMoneyStore(db, ledger),
   assets: createAssetStore(db),
   providerEvents: createProviderEventStore(db),
   catalog: createCatalogStore(db),
   quotes: createQuoteStore(db),
-  outbox: createOutboxStore(db, noteMessages),
+  outbox: createOutboxStore(db, outgoing),
   inbox: createInboxStore(db),
   findings: createFindingStore(db),
   moderation: createModerationStore(db),

@@ -1,11 +1,12 @@
 import type { InboxStore, OutboxStore } from '../../../ports/stores/message-store';
 import type { Database } from '../database';
-import { toOutboxRows, type NoteMessages } from '../outbox-rows';
+import { writeLetters, type Outgoing } from '../outbox-rows';
 import { run } from '../run-statement';
 
-export const createOutboxStore = (db: Database, noteMessages: NoteMessages): OutboxStore => ({
+export const createOutboxStore = (db: Database, outgoing: Outgoing): OutboxStore => ({
   add: async (aggregate, messages, now) => {
     if (messages.length === 0) return;
+    const letters = writeLetters(outgoing, messages, now);
     await run(db, 'insert-messages', {
       aggregateType: aggregate.type,
       aggregateId: aggregate.id,
@@ -13,10 +14,16 @@ export const createOutboxStore = (db: Database, noteMessages: NoteMessages): Out
       tenantId: aggregate.tenantId,
       traceId: aggregate.traceId,
       causationId: aggregate.causationId,
-      messages: toOutboxRows(messages),
+      messages: letters.rows,
       now,
     });
-    noteMessages();
+    letters.written({
+      aggregateId: aggregate.id,
+      aggregateVersion: aggregate.version,
+      tenantId: aggregate.tenantId,
+      traceId: aggregate.traceId,
+      causationId: aggregate.causationId,
+    });
   },
   publishAgain: async (aggregateIds, type, consumerGroup, now) => {
     const rows = await run(db, 'publish-again-if-unhandled', {
@@ -25,7 +32,7 @@ export const createOutboxStore = (db: Database, noteMessages: NoteMessages): Out
       consumerGroup,
       now,
     });
-    if (rows.length > 0) noteMessages();
+    if (rows.length > 0) outgoing.wrote([], true);
     return rows.length > 0;
   },
 });

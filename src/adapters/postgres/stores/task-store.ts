@@ -1,6 +1,5 @@
 import { targetsOf } from '../../../domain/generation/transitions';
 import type { GenerationRequest, Task } from '../../../domain/generation/task';
-import type { OutboxMessage } from '../../../ports/messages';
 import {
   LINE_MAX,
   type Candidate,
@@ -10,18 +9,18 @@ import {
 } from '../../../ports/stores/task-store';
 import type { Database } from '../database';
 import { toBoundedPayload, toJson, toRowPatch } from '../json-parameters';
-import { toOutboxRows, type NoteMessages } from '../outbox-rows';
+import { writeLetters, type Letters, type Outgoing } from '../outbox-rows';
 import { run, runForOne, runForOnly } from '../run-statement';
 
 const LINE_ROWS_PER_CANDIDATE = 50;
 
-/** Generations over `sql/*-task*.sql`. `noteMessages` is told of every statement that wrote messages. */
+/** Generations over `sql/*-task*.sql`. `outgoing` is told of every statement that wrote messages. */
 export const createTaskStore = (
   db: Database,
-  noteMessages: NoteMessages,
+  outgoing: Outgoing,
   ledgerWaitMs: number,
 ): TaskStore => ({
-  ...createTaskWriter(db, noteMessages, ledgerWaitMs),
+  ...createTaskWriter(db, outgoing, ledgerWaitMs),
   read: (taskId) => runForOne<Task>(db, 'read-task', { taskId }),
   lock: (taskId) => runForOne<Task>(db, 'lock-task', { taskId }),
   findByIdempotencyKey: (tenantId, key) =>
@@ -71,21 +70,25 @@ interface RequestRow {
   readonly body: Omit<GenerationRequest, 'prompt'>;
 }
 
-const createTaskWriter = (
-  db: Database,
-  noteMessages: NoteMessages,
-  ledgerWaitMs: number,
-): TaskWriter => ({
+const createTaskWriter = (db: Database, outgoing: Outgoing, ledgerWaitMs: number): TaskWriter => ({
   insert: async (task, messages, now) => {
+    const letters = writeLetters(outgoing, messages, now);
     const rows = await run(db, 'insert-task', {
-      ...insertParameters(task, messages, now),
+      ...insertParameters(task, letters, now),
       ledgerWait: String(ledgerWaitMs),
     });
     if (rows.length === 0) return 'EXISTS';
-    if (messages.length > 0) noteMessages();
+    letters.written({
+      aggregateId: task.id,
+      aggregateVersion: task.path.length,
+      tenantId: task.tenantId,
+      traceId: task.traceId,
+      causationId: lastStepOf(task).eventId,
+    });
     return 'CREATED';
   },
   move: async ({ task, step, patch, eventId, origin, messages, now }) => {
+    const letters = writeLetters(outgoing, messages, now);
     const moved = await runForOne<Task>(db, 'move-task', {
       ...originParameters(origin),
       taskId: task.id,
@@ -94,11 +97,18 @@ const createTaskWriter = (
       toStatus: step.to,
       type: step.event,
       patch: toRowPatch('move-task', patch),
-      messages: toOutboxRows(messages),
+      messages: letters.rows,
       eventId,
       now,
     });
-    if (moved !== null && messages.length > 0) noteMessages();
+    if (moved === null) return null;
+    letters.written({
+      aggregateId: moved.id,
+      aggregateVersion: moved.version,
+      tenantId: moved.tenantId,
+      traceId: moved.traceId,
+      causationId: eventId,
+    });
     return moved;
   },
   recordIgnored: async ({ task, type, reason, eventId, origin, now }) => {
@@ -132,7 +142,7 @@ const originParameters = (origin: EventOrigin) => ({
   payload: toBoundedPayload(origin.payload),
 });
 
-const insertParameters = (task: NewTask, messages: readonly OutboxMessage[], now: Date) => {
+const insertParameters = (task: NewTask, letters: Letters, now: Date) => {
   const { prompt, ...body } = task.request;
   const last = lastStepOf(task);
   return {
@@ -160,7 +170,7 @@ const insertParameters = (task: NewTask, messages: readonly OutboxMessage[], now
     ),
     path: toJson(pathRows(task)),
     causationId: last.eventId,
-    messages: toOutboxRows(messages),
+    messages: letters.rows,
     now,
   };
 };
