@@ -21,6 +21,8 @@ export interface FlowSettings {
   readonly orphanEventTtlMs: number;
   readonly circuitFailuresMax: number;
   readonly circuitOpenMs: number;
+  /** How long an account that was throttled takes fewer jobs; longer where its provider asks for more. */
+  readonly throttleMs: number;
   readonly outputBytesMax: number;
   readonly mediaTimeLimitMs: number;
   /** Live tasks untouched for this long, whose next step nobody holds, get their message again. */

@@ -2,6 +2,7 @@ import { Authorized, Ctx, Field, ID, Int, ObjectType } from 'type-graphql';
 
 import type { TaskStatus } from '../domain/generation/statuses';
 import type { Task } from '../domain/generation/task';
+import { budgetUse, type BudgetUse } from '../domain/scheduling/budget-use';
 import type { RowKey } from '../ports/read-model';
 import { callerOf, type ApiContext } from './api-context';
 import { AssetType } from './asset-type';
@@ -29,6 +30,7 @@ import { LedgerEntryType } from './ledger-type';
 import { Node } from './node';
 import { toPublicId } from './public-id';
 import { DateTimeScalar, MoneyScalar } from './scalars';
+import { RetryBudgetUse } from './retry-budget-type';
 import { StateEventType } from './state-event';
 
 @ObjectType('Generation', {
@@ -172,6 +174,14 @@ export class GenerationType extends Node {
   @Field(() => GenerationWaiting, { nullable: true, description: 'Only while it waits.' })
   async waiting(@Ctx() context: ApiContext): Promise<GenerationWaiting | null> {
     return waitingOf(context, this.task);
+  }
+
+  @Field(() => [RetryBudgetUse], {
+    description: 'What it has used of the budget of each step that is tried again by itself.',
+  })
+  async retryBudgets(@Ctx() { loaders }: ApiContext): Promise<readonly BudgetUse[]> {
+    const attempts = await loaders.attemptsOfTask.load(this.key);
+    return budgetUse(this.task, attempts.at(-1) ?? null);
   }
 
   @Field(() => String, { description: 'What happens next, for people.' })

@@ -17,6 +17,7 @@ import { ModelResolver } from './model';
 import { NodeResolver } from './node-lookup';
 import { OperatorResolver } from './operator';
 import { OPERATOR_MONEY_RESOLVERS } from './operator-money';
+import { ProviderAccountResolver } from './provider-account';
 import { QuoteResolver } from './quote';
 import { SubscriptionResolver } from './subscription';
 import { ViewerResolver } from './viewer';
@@ -37,6 +38,7 @@ export const buildApiSchema = (): Promise<GraphQLSchema> =>
       ModelResolver,
       AssetResolver,
       QuoteResolver,
+      ProviderAccountResolver,
       GenerationResolver,
       ExplanationResolver,
       GenerationCreateResolver,

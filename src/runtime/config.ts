@@ -61,6 +61,7 @@ const schema = z.object({
   AIVEDIO_ORPHAN_EVENT_TTL_MS: ms(24 * 3_600_000),
   AIVEDIO_CIRCUIT_FAILURES_MAX: z.coerce.number().int().min(1).default(5),
   AIVEDIO_CIRCUIT_OPEN_MS: ms(30_000),
+  AIVEDIO_THROTTLE_MS: ms(30_000),
   AIVEDIO_OUTPUT_BYTES_MAX: z.coerce
     .number()
     .int()
@@ -214,6 +215,7 @@ const flowSettings = (values: Parsed): FlowSettings => ({
   orphanEventTtlMs: values.AIVEDIO_ORPHAN_EVENT_TTL_MS,
   circuitFailuresMax: values.AIVEDIO_CIRCUIT_FAILURES_MAX,
   circuitOpenMs: values.AIVEDIO_CIRCUIT_OPEN_MS,
+  throttleMs: values.AIVEDIO_THROTTLE_MS,
   outputBytesMax: values.AIVEDIO_OUTPUT_BYTES_MAX,
   mediaTimeLimitMs: values.AIVEDIO_MEDIA_TIME_LIMIT_MS,
   stuckAfterMs: values.AIVEDIO_STUCK_AFTER_MS,

@@ -16,6 +16,8 @@ export interface RetryBudget {
   readonly waitMsMax: number;
   readonly backoffMsBase: number;
   readonly backoffMsCap: number;
+  /** No try is planned for after the generation's deadline. */
+  readonly endsWithDeadline: boolean;
   readonly otherProviderAllowed: boolean;
   /** When the budget is spent, a person decides instead of the task ending at once. */
   readonly needsPerson: boolean;
@@ -29,6 +31,7 @@ export const RETRY_BUDGETS = {
     waitMsMax: 30 * MINUTE_MS,
     backoffMsBase: 500,
     backoffMsCap: 60_000,
+    endsWithDeadline: true,
     otherProviderAllowed: true,
     needsPerson: false,
   },
@@ -37,6 +40,7 @@ export const RETRY_BUDGETS = {
     waitMsMax: 24 * 60 * MINUTE_MS,
     backoffMsBase: 1_000,
     backoffMsCap: 60_000,
+    endsWithDeadline: false,
     otherProviderAllowed: false,
     needsPerson: false,
   },
@@ -45,6 +49,7 @@ export const RETRY_BUDGETS = {
     waitMsMax: 15 * MINUTE_MS,
     backoffMsBase: 1_000,
     backoffMsCap: 30_000,
+    endsWithDeadline: false,
     otherProviderAllowed: false,
     needsPerson: false,
   },
@@ -53,6 +58,7 @@ export const RETRY_BUDGETS = {
     waitMsMax: 30 * MINUTE_MS,
     backoffMsBase: 1_000,
     backoffMsCap: 15_000,
+    endsWithDeadline: false,
     otherProviderAllowed: false,
     needsPerson: true,
   },
@@ -61,6 +67,7 @@ export const RETRY_BUDGETS = {
     waitMsMax: 60 * MINUTE_MS,
     backoffMsBase: 500,
     backoffMsCap: 30_000,
+    endsWithDeadline: false,
     otherProviderAllowed: false,
     needsPerson: false,
   },
@@ -69,6 +76,7 @@ export const RETRY_BUDGETS = {
     waitMsMax: 60 * MINUTE_MS,
     backoffMsBase: 1_000,
     backoffMsCap: 60_000,
+    endsWithDeadline: false,
     otherProviderAllowed: false,
     needsPerson: true,
   },
@@ -77,14 +85,18 @@ export const RETRY_BUDGETS = {
     waitMsMax: 60 * MINUTE_MS,
     backoffMsBase: 1_000,
     backoffMsCap: 5 * MINUTE_MS,
+    endsWithDeadline: false,
     otherProviderAllowed: false,
     needsPerson: false,
   },
 } as const satisfies Record<RetryStep, RetryBudget>;
 
+/** What used a budget up: its tries, its time, or the generation's deadline. */
+export type SpentBy = 'TRIES' | 'TIME' | 'DEADLINE';
+
 export type RetryVerdict =
   | { readonly kind: 'RETRY'; readonly at: Date }
-  | { readonly kind: 'SPENT'; readonly by: 'TRIES' | 'TIME'; readonly needsPerson: boolean };
+  | { readonly kind: 'SPENT'; readonly by: SpentBy; readonly needsPerson: boolean };
 
 /**
  * Whether a step may be tried again and when. Exponential backoff with jitter; a provider's Retry-After is a
@@ -100,6 +112,8 @@ export const judgeRetry = (
     readonly now: Date;
     readonly random: number;
     readonly retryAfterMs?: number | null;
+    /** Counts only for steps that end with it. */
+    readonly deadlineAt?: Date;
   },
 ): RetryVerdict => {
   const budget: RetryBudget = RETRY_BUDGETS[step];
@@ -111,6 +125,9 @@ export const judgeRetry = (
   const at = new Date(input.now.getTime() + delayMs);
   if (at.getTime() - input.firstTryAt.getTime() > budget.waitMsMax) {
     return { kind: 'SPENT', by: 'TIME', needsPerson: budget.needsPerson };
+  }
+  if (budget.endsWithDeadline && input.deadlineAt !== undefined && at >= input.deadlineAt) {
+    return { kind: 'SPENT', by: 'DEADLINE', needsPerson: budget.needsPerson };
   }
   return { kind: 'RETRY', at };
 };

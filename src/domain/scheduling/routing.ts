@@ -29,7 +29,46 @@ export interface AccountOffer {
   readonly status: 'ACTIVE' | 'PAUSED';
   readonly concurrentMax: number;
   readonly circuitOpenUntil: Date | null;
+  /** While one submit tries whether the account works again, the others wait until then. */
+  readonly circuitProbeUntil: Date | null;
+  /** How many jobs it takes until `throttledUntil`, since its provider said it has too many. */
+  readonly throttledMax: number | null;
+  readonly throttledUntil: Date | null;
 }
+
+/** CLOSED: submits flow. OPEN: none. HALF_OPEN: one tries, the others wait for what it comes to. */
+export type CircuitState = 'CLOSED' | 'OPEN' | 'HALF_OPEN';
+
+export const circuitStateOf = (
+  account: Pick<AccountOffer, 'circuitOpenUntil'>,
+  now: Date,
+): CircuitState => {
+  if (account.circuitOpenUntil === null) return 'CLOSED';
+  return account.circuitOpenUntil > now ? 'OPEN' : 'HALF_OPEN';
+};
+
+/** How many jobs the account takes at present. */
+export const accountLimitAt = (
+  account: Pick<AccountOffer, 'concurrentMax' | 'throttledMax' | 'throttledUntil'>,
+  now: Date,
+): number =>
+  account.throttledMax !== null && account.throttledUntil !== null && account.throttledUntil > now
+    ? Math.min(account.throttledMax, account.concurrentMax)
+    : account.concurrentMax;
+
+/** Until when no submit may go to the account; null when one may. Queries and cancels never ask this. */
+const closedUntil = (account: AccountOffer, now: Date): Date | null => {
+  switch (circuitStateOf(account, now)) {
+    case 'CLOSED':
+      return null;
+    case 'OPEN':
+      return account.circuitOpenUntil;
+    case 'HALF_OPEN': {
+      const { circuitProbeUntil: probe } = account;
+      return probe !== null && probe > now ? probe : null;
+    }
+  }
+};
 
 export type CapabilityRefusal =
   | 'MODEL_UNAVAILABLE'
@@ -98,15 +137,12 @@ export const chooseRoute = (
   for (const offer of capable) {
     const candidates = accounts
       .filter((account) => account.providerId === offer.providerId && account.status === 'ACTIVE')
-      .sort((a, b) => b.concurrentMax - b.inUse - (a.concurrentMax - a.inUse));
+      .sort((a, b) => accountLimitAt(b, now) - b.inUse - (accountLimitAt(a, now) - a.inUse));
     for (const account of candidates) {
-      if (account.circuitOpenUntil === null || account.circuitOpenUntil <= now) {
-        return { kind: 'ROUTE', offer, account };
-      }
+      const until = closedUntil(account, now);
+      if (until === null) return { kind: 'ROUTE', offer, account };
       closed = true;
-      if (reopensAt === null || account.circuitOpenUntil < reopensAt) {
-        reopensAt = account.circuitOpenUntil;
-      }
+      if (reopensAt === null || until < reopensAt) reopensAt = until;
     }
   }
   return closed

@@ -1,7 +1,7 @@
 import type { Task } from '../../domain/generation/task';
 import { admissionScopesOf } from '../../domain/scheduling/admission';
 import { placeInLine } from '../../domain/scheduling/place-in-line';
-import { chooseRoute, type Route } from '../../domain/scheduling/routing';
+import { accountLimitAt, chooseRoute, type Route } from '../../domain/scheduling/routing';
 import type { Slots } from '../../ports/slots';
 import type { Candidate } from '../../ports/stores/task-store';
 import type { FlowContext } from '../flow-context';
@@ -92,7 +92,7 @@ const placeOf = async (context: FlowContext, task: Task, given: Admission): Prom
     scopes: admissionScopesOf({
       platformMax: context.settings.platformConcurrentMax,
       providerId: offer.providerId,
-      account: { id: account.id, limitMax: account.concurrentMax },
+      account: { id: account.id, limitMax: accountLimitAt(account, context.clock.now()) },
       tenant: { id: given.tenant.id, limitMax: given.tenant.inFlightMax },
     }),
     inUse: given.inUse,

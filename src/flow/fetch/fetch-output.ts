@@ -3,6 +3,7 @@ import type { TaskEvent } from '../../domain/generation/decision';
 import type { OutputFailureCode } from '../../domain/generation/failures';
 import type { Task } from '../../domain/generation/task';
 import { PIPELINE_VERSION, rawOutputKey } from '../../domain/output/object-keys';
+import { OUTPUT_POLICIES } from '../../domain/provider/failure-policy';
 import { judgeRetry } from '../../domain/scheduling/retry-budget';
 import { crashpoint } from '../../ports/crash-points';
 import { payloadOf } from '../../ports/messages';
@@ -39,10 +40,8 @@ type Fetched =
       readonly sizeBytes: number;
       readonly sha256: string;
     }
-  | { readonly kind: 'CONFLICT'; readonly key: string }
-  | { readonly kind: 'UNRECOVERABLE'; readonly code: OutputFailureCode }
   | {
-      readonly kind: 'TRY_LATER';
+      readonly kind: 'FAILED';
       readonly code: OutputFailureCode;
       readonly retryAfterMs: number | null;
     };
@@ -83,40 +82,56 @@ const fetchOne = async (
     // An earlier run stored it and died before its row: writes are atomic, so it is whole.
     return { kind: 'STORED', key, sizeBytes: stored.sizeBytes, sha256: stored.sha256 };
   }
-  let output = attempt.outputs?.[0] ?? null;
-  if (output === null || endsSoon(context, output))
-    output = await refreshUrl(context, deps, attempt);
-  for (let refreshed = false; output !== null; refreshed = true) {
-    const result = await download(context, deps, attempt, output.url, key, signal);
+  const known = attempt.outputs?.[0] ?? null;
+  let output: Refreshed =
+    known === null || endsSoon(context, known)
+      ? await refreshUrl(context, deps, attempt)
+      : { kind: 'OUTPUT', output: known };
+  for (let refreshed = false; output.kind === 'OUTPUT'; refreshed = true) {
+    const result = await download(context, deps, attempt, output.output.url, key, signal);
     if (result !== 'GONE') return result;
     if (refreshed) break;
     output = await refreshUrl(context, deps, attempt);
   }
-  return output === null
-    ? { kind: 'TRY_LATER', code: 'OUTPUT_URL_UNAVAILABLE', retryAfterMs: null }
-    : { kind: 'UNRECOVERABLE', code: 'OUTPUT_GONE' };
+  return output.kind === 'NONE'
+    ? failed('OUTPUT_URL_UNAVAILABLE', output.retryAfterMs)
+    : failed('OUTPUT_GONE');
 };
 
 const endsSoon = (context: FlowContext, output: StoredOutput): boolean =>
   output.expiresAt !== null &&
   new Date(output.expiresAt).getTime() - context.clock.now().getTime() < URL_MARGIN_MS;
 
-/** Asks the provider for the job again: most give a fresh URL each time. Null when it gives none now. */
+const failed = (code: OutputFailureCode, retryAfterMs: number | null = null): Fetched => ({
+  kind: 'FAILED',
+  code,
+  retryAfterMs,
+});
+
+type Refreshed =
+  | { readonly kind: 'OUTPUT'; readonly output: StoredOutput }
+  /** The provider gives none now; it may have said when to come back. */
+  | { readonly kind: 'NONE'; readonly retryAfterMs: number | null };
+
+/** Asks the provider for the job again: most give a fresh URL each time. */
 const refreshUrl = async (
   context: FlowContext,
   deps: FetchDeps,
   attempt: Attempt,
-): Promise<StoredOutput | null> => {
-  if (attempt.jobId === null) return null;
+): Promise<Refreshed> => {
+  if (attempt.jobId === null) return { kind: 'NONE', retryAfterMs: null };
   const account = await deps.accountOf(attempt.accountId);
   const outcome = await deps.gatewayOf(attempt.providerId).query(account, attempt.jobId);
-  if (outcome.kind !== 'FOUND') return null;
+  if (outcome.kind !== 'FOUND') {
+    const retryAfterMs = outcome.kind === 'UNAVAILABLE' ? outcome.retryAfterMs : null;
+    return { kind: 'NONE', retryAfterMs };
+  }
   const outputs = outcome.observation.outputs.map((each) => ({
     ...each,
     expiresAt: each.expiresAt?.toISOString() ?? null,
   }));
   const first = outputs[0];
-  if (first === undefined) return null;
+  if (first === undefined) return { kind: 'NONE', retryAfterMs: null };
   const now = context.clock.now();
   await context.uow.transact(async (tx) => {
     const fresh = await tx.attempts.lock(attempt.id);
@@ -128,7 +143,7 @@ const refreshUrl = async (
       now,
     );
   });
-  return first;
+  return { kind: 'OUTPUT', output: first };
 };
 
 const download = async (
@@ -147,10 +162,9 @@ const download = async (
   };
   const opening = await deps.source.open(url, options);
   if (opening.kind === 'GONE') return 'GONE';
-  if (opening.kind === 'REFUSED')
-    return { kind: 'UNRECOVERABLE', code: `OUTPUT_${opening.reason}` };
+  if (opening.kind === 'REFUSED') return failed(`OUTPUT_${opening.reason}`);
   if (opening.kind === 'UNAVAILABLE') {
-    return { kind: 'TRY_LATER', code: 'OUTPUT_UNAVAILABLE', retryAfterMs: opening.retryAfterMs };
+    return failed('OUTPUT_UNAVAILABLE', opening.retryAfterMs);
   }
   crashpoint('fetch.after_download_before_put');
   try {
@@ -165,14 +179,14 @@ const download = async (
       },
     );
     crashpoint('fetch.after_put_before_db');
-    if (put.outcome === 'conflict') return { kind: 'CONFLICT', key };
+    if (put.outcome === 'conflict') return failed('OBJECT_CONFLICT');
     return { kind: 'STORED', key, sizeBytes: put.sizeBytes, sha256: put.sha256 };
   } catch (error) {
     if (error instanceof OutputTooLargeError || error instanceof ObjectTooLargeError) {
-      return { kind: 'UNRECOVERABLE', code: 'OUTPUT_TOO_LARGE' };
+      return failed('OUTPUT_TOO_LARGE');
     }
     if (error instanceof OutputInterruptedError || error instanceof ObjectMismatchError) {
-      return { kind: 'TRY_LATER', code: 'OUTPUT_INTERRUPTED', retryAfterMs: null };
+      return failed('OUTPUT_INTERRUPTED');
     }
     throw error;
   }
@@ -207,10 +221,7 @@ const recordFetched = async (
     attempt,
     event: judged.event,
     origin: { source: 'worker' },
-    error: {
-      class: 'OUTPUT_FETCH',
-      code: fetched.kind === 'CONFLICT' ? 'OBJECT_CONFLICT' : fetched.code,
-    },
+    error: { class: 'OUTPUT_FETCH', code: fetched.code },
     retryAt: judged.retryAt,
   });
 };
@@ -218,11 +229,11 @@ const recordFetched = async (
 const judgeUnfetched = (
   context: FlowContext,
   task: Task,
-  fetched: Exclude<Fetched, { kind: 'STORED' }>,
+  fetched: Extract<Fetched, { kind: 'FAILED' }>,
 ): { event: TaskEvent; retryAt: Date | null } => {
-  if (fetched.kind === 'CONFLICT') return { event: { type: 'object_conflict' }, retryAt: null };
-  if (fetched.kind === 'UNRECOVERABLE')
-    return { event: { type: 'output_unrecoverable' }, retryAt: null };
+  const policy = OUTPUT_POLICIES[fetched.code];
+  if (policy === 'PERSON') return { event: { type: 'object_conflict' }, retryAt: null };
+  if (policy === 'GIVE_UP') return { event: { type: 'output_unrecoverable' }, retryAt: null };
   const now = context.clock.now();
   const verdict = judgeRetry('fetch', {
     triesDone: task.fetchTries + 1,

@@ -1,4 +1,5 @@
 import { admissionScopesOf } from '../../domain/scheduling/admission';
+import { accountLimitAt } from '../../domain/scheduling/routing';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Slots } from '../../ports/slots';
 import type { PartitionStore } from '../../ports/stores/operations-store';
@@ -50,12 +51,12 @@ export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<
     stores.attempts.listSlotHolders(),
     stores.catalog.listAccounts(),
   ]);
-  const limitOf = new Map(accounts.map((account) => [account.id, account.concurrentMax]));
+  const now = context.clock.now();
+  const limitOf = new Map(accounts.map((account) => [account.id, accountLimitAt(account, now)]));
   const tenantLimits = new Map<string, number>();
   for (const tenantId of new Set(holders.map((attempt) => attempt.tenantId))) {
     tenantLimits.set(tenantId, (await stores.catalog.readTenant(tenantId))?.inFlightMax ?? 0);
   }
-  const now = context.clock.now();
   const changed = await slots.rebuild(
     holders.map((attempt) => ({
       holder: attempt.id,

@@ -80,7 +80,8 @@ const recordOutcome = async (
   const event = attempt.status === 'ABANDONED' ? null : judge(attempt, provider, absentSince, now);
   const attemptPatch = { reconcileTries: attempt.reconcileTries + 1, absentSince };
   if (event === null) {
-    await askAgain(context, tx, attempt, provider, attemptPatch);
+    const retryAfterMs = outcome.kind === 'UNAVAILABLE' ? (outcome.retryAfterMs ?? 0) : 0;
+    await askAgain(context, tx, attempt, provider, attemptPatch, retryAfterMs);
     return null;
   }
   return applyEvent(context, tx, {
@@ -142,9 +143,12 @@ const askAgain = async (
   attempt: Attempt,
   provider: Provider,
   asked: Pick<Attempt, 'reconcileTries' | 'absentSince'>,
+  retryAfterMs: number,
 ): Promise<void> => {
   const now = context.clock.now();
-  const askAt = new Date(now.getTime() + nextAskMs(context, attempt, provider, asked));
+  // What the provider asks for is a floor; its own window and the watch stay as they are.
+  const waitMs = Math.max(nextAskMs(context, attempt, provider, asked), retryAfterMs);
+  const askAt = new Date(now.getTime() + waitMs);
   // While the next question is planned the reconciler need not ask it too.
   const leaseUntil = new Date(askAt.getTime() + context.settings.stuckAfterMs);
   const fresh = await tx.attempts.patch(attempt, null, { ...asked, leaseUntil }, now);

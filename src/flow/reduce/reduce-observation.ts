@@ -150,13 +150,13 @@ const judgeFailure = (
   if (kind === null || !FAILURE_POLICIES[kind].mayRetry) return null;
   if (observation.charge !== null && !/^0*(\.0*)?$/.test(observation.charge.amount)) return null;
   const now = context.clock.now();
-  const verdict = judgeRetry('submit', {
+  return judgeRetry('submit', {
     triesDone: Math.max(task.submitTries, 1),
     firstTryAt: task.startedAt ?? now,
     now,
     random: context.random(),
+    deadlineAt: task.deadlineAt,
   });
-  return verdict.kind === 'RETRY' && verdict.at >= task.deadlineAt ? null : verdict;
 };
 
 const failureKindOf = (observation: JobObservation) => {

@@ -3,7 +3,12 @@ import { mayPrecede } from '../../domain/generation/attempt-pairs';
 import type { GenerationRequest, Task } from '../../domain/generation/task';
 import { admissionScopesOf } from '../../domain/scheduling/admission';
 import { judgeRetry } from '../../domain/scheduling/retry-budget';
-import { chooseRoute, type Route } from '../../domain/scheduling/routing';
+import {
+  accountLimitAt,
+  chooseRoute,
+  circuitStateOf,
+  type Route,
+} from '../../domain/scheduling/routing';
 import { crashpoint } from '../../ports/crash-points';
 import type { Envelope } from '../../ports/messages';
 import type { Slots, SlotScope } from '../../ports/slots';
@@ -181,7 +186,10 @@ const scopesOf = (
   admissionScopesOf({
     platformMax: context.settings.platformConcurrentMax,
     providerId: route.offer.providerId,
-    account: { id: route.account.id, limitMax: route.account.concurrentMax },
+    account: {
+      id: route.account.id,
+      limitMax: accountLimitAt(route.account, context.clock.now()),
+    },
     tenant: { id: ready.tenant.id, limitMax: ready.tenant.inFlightMax },
   });
 
@@ -204,19 +212,28 @@ const claim = async (
     return postpone(context, ready.task.id, 'SLOTS_FULL', slot.scope, null);
   }
   crashpoint('schedule.after_slot_before_commit');
-  let dispatched = false;
+  let committed: Committed = 'NOT_WAITING';
   try {
-    dispatched = await commitAttempt(
+    committed = await commitAttempt(
       context,
       deps,
       { ...ready, route, attemptId, token: slot.token },
       message,
     );
   } finally {
-    if (!dispatched) await deps.slots.release(attemptId, slot.token, context.clock.now());
+    if (committed !== 'DISPATCHED') {
+      await deps.slots.release(attemptId, slot.token, context.clock.now());
+    }
   }
-  return dispatched ? { kind: 'DISPATCHED', attemptId } : { kind: 'NOT_WAITING' };
+  if (committed === 'PROBED') {
+    const until = new Date(now.getTime() + context.settings.submitLeaseMs);
+    return postpone(context, ready.task.id, 'CIRCUIT_OPEN', null, until);
+  }
+  return committed === 'DISPATCHED' ? { kind: 'DISPATCHED', attemptId } : { kind: 'NOT_WAITING' };
 };
+
+/** `PROBED`: another submit tries the half-open circuit already. */
+type Committed = 'DISPATCHED' | 'NOT_WAITING' | 'PROBED';
 
 const commitAttempt = async (
   context: FlowContext,
@@ -227,17 +244,18 @@ const commitAttempt = async (
     readonly token: bigint;
   },
   message: Envelope | null,
-): Promise<boolean> =>
-  context.uow.transact(async (tx) => {
+): Promise<Committed> =>
+  context.uow.transact<Committed>(async (tx) => {
     const [first, task] = await Promise.all([
       enter(context, tx, message),
       tx.tasks.lock(claimed.task.id),
     ]);
-    if (!first || task === null || task.status !== 'QUEUED') return false;
+    if (!first || task === null || task.status !== 'QUEUED') return 'NOT_WAITING';
     if (await hasEarlierAlive(tx, task)) {
       context.log.error('an earlier attempt may be alive; nothing is sent', { taskId: task.id });
-      return false;
+      return 'NOT_WAITING';
     }
+    if (!(await mayPassCircuit(context, tx, claimed.route))) return 'PROBED';
     const { offer, account } = claimed.route;
     const requestKey = deps.requestKeyOf(claimed.attemptId);
     const [inserted, attempt] = await Promise.all([
@@ -259,7 +277,7 @@ const commitAttempt = async (
       ),
       tx.attempts.read(claimed.attemptId),
     ]);
-    if (inserted === 'EXISTS') return false;
+    if (inserted === 'EXISTS') return 'NOT_WAITING';
     const applied = await applyEvent(context, tx, {
       task,
       attempt,
@@ -269,8 +287,20 @@ const commitAttempt = async (
     });
     // Rolled back as a whole: an attempt that its task does not know would be sent by whoever finds it.
     if (!applied.moved) throw new Error(`Task ${task.id} did not take its new attempt`);
-    return true;
+    return 'DISPATCHED';
   });
+
+/** A circuit that was open is tried with one submit: the others wait for what it comes to, or for its time to run out. */
+const mayPassCircuit = async (
+  context: FlowContext,
+  tx: Stores,
+  { account }: Extract<Route, { kind: 'ROUTE' }>,
+): Promise<boolean> => {
+  const now = context.clock.now();
+  if (circuitStateOf(account, now) === 'CLOSED') return true;
+  const until = new Date(now.getTime() + context.settings.submitLeaseMs);
+  return tx.catalog.claimProbe(account.id, until, now);
+};
 
 /** The last guard against a second submit: no road of the table leads here, but a row may have been edited. */
 const hasEarlierAlive = async (tx: Stores, task: Task): Promise<boolean> =>

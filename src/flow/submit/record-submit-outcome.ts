@@ -38,6 +38,9 @@ export const recordSubmitOutcome = async (
       return recordAccepted(context, tx, task, attempt, outcome);
     case 'REJECTED':
       await noteCircuit(context, tx, account, FAILURE_POLICIES[outcome.failure].tripsCircuit);
+      if (FAILURE_POLICIES[outcome.failure].shrinksLimit) {
+        await shrinkLimit(context, tx, sent.accountId, outcome.retryAfterMs);
+      }
       return recordRejected(context, tx, task, attempt, outcome);
     case 'UNKNOWN':
       if (attempt.status !== 'SENDING') return null;
@@ -129,6 +132,7 @@ const recordRejected = async (
     now,
     random: context.random(),
     retryAfterMs: outcome.retryAfterMs,
+    deadlineAt: task.deadlineAt,
   });
   const mayRetry = outcome.retryable && policy.mayRetry && verdict.kind === 'RETRY';
   return applyEvent(context, tx, {
@@ -154,6 +158,26 @@ const rejectionPatch = (outcome: Rejected): AttemptPatch => ({
     : { costAmount: outcome.charge.amount, costCurrency: outcome.charge.currency }),
 });
 
+/** Refusals that travelled together count once. */
+const THROTTLE_SETTLE_MS = 1_000;
+
+/** A provider that has too many jobs gets fewer for as long as it asks for, and at least for a while. */
+const shrinkLimit = async (
+  context: FlowContext,
+  tx: Stores,
+  accountId: string,
+  retryAfterMs: number | null,
+): Promise<void> => {
+  const now = context.clock.now();
+  const forMs = Math.max(retryAfterMs ?? 0, context.settings.throttleMs);
+  await tx.catalog.shrinkAccount(
+    accountId,
+    new Date(now.getTime() + forMs),
+    new Date(now.getTime() - THROTTLE_SETTLE_MS),
+    now,
+  );
+};
+
 /** Consecutive failures open the account's circuit for submits; one success closes it. */
 const noteCircuit = async (
   context: FlowContext,
@@ -163,7 +187,7 @@ const noteCircuit = async (
 ): Promise<void> => {
   if (account === null) return;
   const failures = failed ? account.circuitFailures + 1 : 0;
-  if (failures === account.circuitFailures) return;
+  if (failures === account.circuitFailures && account.circuitOpenUntil === null) return;
   const now = context.clock.now();
   const opens = failures >= context.settings.circuitFailuresMax;
   await tx.catalog.noteCircuit(

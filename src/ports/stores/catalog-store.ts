@@ -48,6 +48,13 @@ export interface CatalogStore {
     openUntil: Date | null,
     now: Date,
   ): Promise<void>;
+  /**
+   * Takes the one submit that tries a half-open circuit, until `until`; false when somebody else is trying. True for a
+   * circuit that has closed meanwhile.
+   */
+  claimProbe(accountId: string, until: Date, now: Date): Promise<boolean>;
+  /** Halves the account's limit until `until`, but not again before `settledBefore` has passed since the last time. */
+  shrinkAccount(accountId: string, until: Date, settledBefore: Date, now: Date): Promise<void>;
 }
 
 export interface Quote {

@@ -97,5 +97,58 @@ describe('generationExplanation', () => {
   });
 });
 
+describe('retryBudgets', () => {
+  it('are shown once a step was tried', async () => {
+    const id = await api().create();
+    const ask = async () =>
+      (
+        await api().ask(
+          'query ($id: ID!) { generation(id: $id) { retryBudgets { step triesUsed triesMax waitUntil spentBy } } }',
+          { id },
+        )
+      ).data.generation.retryBudgets;
+    expect(await ask()).toEqual([]);
+    await api().database.pool.query('UPDATE generation_tasks SET submit_tries = 1 WHERE id = $1', [
+      toUuid('generation', id),
+    ]);
+    expect(await ask()).toEqual([
+      { step: 'submit', triesUsed: 1, triesMax: 5, waitUntil: null, spentBy: null },
+    ]);
+  });
+});
+
+describe('providerAccounts', () => {
+  const ACCOUNTS = `{ providerAccounts { id provider status used max maxNow throttledUntil circuit
+    circuitFailures openUntil probeUntil } }`;
+
+  it('shows an operator limits and circuits, and nobody else', async () => {
+    const { context, database, tenantId } = api();
+    const openUntil = new Date(context.clock.now().getTime() + 60_000);
+    await database.pool.query(
+      `UPDATE provider_accounts SET circuit_failures = 5, circuit_open_until = $1, throttled_max = 3, throttled_until = $1`,
+      [openUntil],
+    );
+    expect((await api().ask(ACCOUNTS)).data.providerAccounts).toEqual([
+      {
+        id: 'sandbox-main',
+        provider: 'sandbox',
+        status: 'ACTIVE',
+        used: 0,
+        max: 10,
+        maxNow: 3,
+        throttledUntil: openUntil.toISOString(),
+        circuit: 'OPEN',
+        circuitFailures: 5,
+        openUntil: openUntil.toISOString(),
+        probeUntil: null,
+      },
+    ]);
+    const token = await api().tokenOf(tenantId, ['generations:read']);
+    expect((await api().ask(ACCOUNTS, {}, { token })).errors).toMatchObject([
+      { extensions: { code: 'FORBIDDEN' } },
+    ]);
+  });
+});
+
 const textOf = (query: unknown): string =>
   typeof query === 'string' ? query : ((query as { text?: string } | null)?.text ?? '');

@@ -25,6 +25,11 @@ export const createCatalogStore = (db: Database): CatalogStore => ({
   noteCircuit: async (accountId, failures, openUntil, now) => {
     await run(db, 'note-circuit', { accountId, failures, openUntil, now });
   },
+  claimProbe: async (accountId, until, now) =>
+    (await run(db, 'claim-circuit-probe-if-half-open', { accountId, until, now })).length > 0,
+  shrinkAccount: async (accountId, until, settledBefore, now) => {
+    await run(db, 'shrink-account-if-throttled', { accountId, until, settledBefore, now });
+  },
 });
 
 /** Prices are rounded up to a whole micro-credit (src/domain/billing/pricing.ts). */

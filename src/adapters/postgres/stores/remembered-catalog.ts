@@ -19,6 +19,8 @@ export const rememberCatalog = (
   listAccounts: remember(catalog.listAccounts, clock, ageMsMax),
   readAccount: remember(catalog.readAccount, clock, ageMsMax),
   noteCircuit: catalog.noteCircuit,
+  claimProbe: catalog.claimProbe,
+  shrinkAccount: catalog.shrinkAccount,
 });
 
 /** One read for all who ask within the time; a failed read is not remembered. */

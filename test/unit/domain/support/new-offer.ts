@@ -45,6 +45,9 @@ export const newAccount = (
   status: 'ACTIVE',
   concurrentMax: 10,
   circuitOpenUntil: null,
+  circuitProbeUntil: null,
+  throttledMax: null,
+  throttledUntil: null,
   inUse: 0,
   ...overrides,
 });
