@@ -35,6 +35,8 @@ export const CRASH_POINTS = [
   'notify.after_publish_before_ack',
   'bill.before_commit',
   'bill.after_commit_before_ack',
+  'invoice.before_commit',
+  'invoice.after_commit_before_answer',
   'settle.deferred_before_commit',
   'settle.before_commit',
   'settle.after_commit_before_ack',

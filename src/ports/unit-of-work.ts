@@ -1,6 +1,7 @@
 import type { AssetStore } from './stores/asset-store';
 import type { AttemptStore } from './stores/attempt-store';
 import type { CatalogStore, QuoteStore } from './stores/catalog-store';
+import type { InvoiceStore } from './stores/invoice-store';
 import type { InboxStore, OutboxStore } from './stores/message-store';
 import type { MoneyStore } from './stores/money-store';
 import type { AuditStore, FindingStore, ModerationStore } from './stores/operations-store';
@@ -12,6 +13,7 @@ export interface Stores {
   readonly tasks: TaskStore;
   readonly attempts: AttemptStore;
   readonly money: MoneyStore;
+  readonly invoices: InvoiceStore;
   readonly assets: AssetStore;
   readonly providerEvents: ProviderEventStore;
   readonly catalog: CatalogStore;

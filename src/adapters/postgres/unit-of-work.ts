@@ -8,6 +8,7 @@ import { poolDatabase, runTransaction, type Database } from './database';
 import { createAssetStore } from './stores/asset-store';
 import { createAttemptStore } from './stores/attempt-store';
 import { createCatalogStore, createQuoteStore } from './stores/catalog-store';
+import { createInvoiceStore } from './stores/invoice-store';
 import { createInboxStore, createOutboxStore } from './stores/message-store';
 import { createMoneyStore, SettlementBlockedError, type LedgerAccess } from './stores/money-store';
 import {
@@ -91,6 +92,7 @@ const createStores = (db: Database, outgoing: Outgoing, ledger: LedgerAccess): S
   tasks: createTaskStore(db, outgoing, ledger.waitMs),
   attempts: createAttemptStore(db),
   money: createMoneyStore(db, ledger),
+  invoices: createInvoiceStore(db),
   assets: createAssetStore(db),
   providerEvents: createProviderEventStore(db),
   catalog: createCatalogStore(db),

@@ -6,7 +6,14 @@ export interface FindingStore {
     readonly id: string;
     readonly kind: FindingKind;
     readonly subjectKind:
-      'task' | 'attempt' | 'asset' | 'provider_event' | 'slot' | 'tenant' | 'outbox';
+      | 'task'
+      | 'attempt'
+      | 'asset'
+      | 'provider_event'
+      | 'slot'
+      | 'tenant'
+      | 'outbox'
+      | 'invoice_item';
     readonly subjectId: string;
     readonly tenantId: string | null;
     readonly detail: Readonly<Record<string, unknown>>;
