@@ -1,7 +1,7 @@
 import { createDiskStoreRoutes } from './adapters/object-store/disk/disk-store-routes';
 import { createApiKeys } from './adapters/postgres/api-keys';
 import { createPrisma } from './adapters/postgres/prisma-client';
-import { createReadModel } from './adapters/postgres/read-model';
+import { createInvoiceReads, createReadModel } from './adapters/postgres/read-model';
 import { createApiServer } from './resolvers/server';
 import { ConfigError, readConfig } from './runtime/config';
 import { createContainer } from './runtime/container';
@@ -26,6 +26,7 @@ const main = async (): Promise<void> => {
     objects,
     pubSub: container.pubSub,
     reads: createReadModel(prisma),
+    invoices: createInvoiceReads(prisma),
     apiKeys: createApiKeys({ prisma, ids: context.ids }),
     objectRoutes: createDiskStoreRoutes(objects),
     log,

@@ -2,6 +2,7 @@ import type { Router } from 'express';
 
 import type { FlowContext } from '../flow/flow-context';
 import type { ApiKeys } from '../ports/api-keys';
+import type { InvoiceReads } from '../ports/invoice-reads';
 import type { Log } from '../ports/log';
 import type { Moderation } from '../ports/moderation';
 import type { ObjectStore } from '../ports/object-store';
@@ -17,6 +18,7 @@ export interface ApiDeps {
   readonly objects: ObjectStore;
   readonly pubSub: PubSub;
   readonly reads: ReadModel;
+  readonly invoices: InvoiceReads;
   readonly apiKeys: ApiKeys;
   /** Serves the signed URLs of the disk store at `/objects`; null where objects are served elsewhere. */
   readonly objectRoutes: Router | null;

@@ -9,6 +9,8 @@ export const ID_PREFIXES = {
   tenant: 'ten',
   quote: 'quo',
   event: 'evt',
+  invoice: 'inv',
+  invoiceItem: 'ini',
 } as const;
 export type IdKind = keyof typeof ID_PREFIXES;
 

@@ -101,7 +101,7 @@ const createApp = (
   app.use(createPlaygroundRoutes());
   app.use(
     GRAPHQL_PATH,
-    createBodyParser(),
+    createBodyParser((request) => isOperator(deps, request)),
     expressMiddleware(apollo, { context: ({ req }) => authenticate(deps, feeds, req) }),
   );
   app.use((_request, response) => {
@@ -133,6 +133,19 @@ const authenticate = async (
     principal: token === null ? null : await principalOf(deps, token),
     idempotencyKeyHeader: readIdempotencyKey(request.headers['idempotency-key']),
   });
+};
+
+/** Whoever cannot be told is none: the request is refused for its size then, and later for its key. */
+const isOperator = async ({ apiKeys, context }: ApiDeps, request: Request): Promise<boolean> => {
+  const token = readBearer(request.headers.authorization);
+  if (token === null) return false;
+  try {
+    const principal = await apiKeys.authenticate(token, context.clock.now());
+    return principal?.scopes.includes('operator') ?? false;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    return false;
+  }
 };
 
 const principalOf = async (deps: ApiDeps, token: string): Promise<Principal> => {

@@ -7,7 +7,7 @@ import { toInvoiceLine, type InvoicePeriod, type LineFault, type RawItem } from 
 export const INVOICE_LIMITS = {
   sizeBytesMax: 16 * 1024 * 1024,
   lineBytesMax: 16 * 1024,
-  linesMax: 20_000,
+  linesMax: 50_000,
   /** Of a broken file no more than this many faults are told. */
   faultsShownMax: 100,
 } as const;

@@ -7,13 +7,24 @@ import { currentRequestId } from './request-scope';
 
 export const BODY_BYTES_MAX = 256 * 1024;
 
-/** Reads JSON bodies; the GraphQL server itself refuses other types. What nests too deep never reaches it. */
-export const createBodyParser = (): RequestHandler[] => [
+/** For those who import invoices: a text of 1 MiB, with whatever JSON makes of its quotes. */
+const LARGE_BODY_BYTES_MAX = 2_200_000;
+
+const parserOf = (limit: number): RequestHandler =>
   express.json({
-    limit: BODY_BYTES_MAX,
+    limit,
     type: ['application/json', 'application/graphql+json'],
     verify: (_request, _response, bytes, encoding) => judgeBytes(bytes, encoding),
-  }),
+  });
+
+/**
+ * Reads JSON bodies; the GraphQL server itself refuses other types. What nests too deep never reaches it. Only who is asked
+ * for by a large body, and found to be allowed one, has it read.
+ */
+export const createBodyParser = (
+  maySendMuch: (request: Request) => Promise<boolean>,
+): RequestHandler[] => [
+  chooseParser(maySendMuch),
   (request, _response, next) => {
     // The GraphQL server tells what is wrong with a request without a body; it only needs the property.
     request.body ??= {};
@@ -21,6 +32,15 @@ export const createBodyParser = (): RequestHandler[] => [
     next();
   },
 ];
+
+const chooseParser = (maySendMuch: (request: Request) => Promise<boolean>): RequestHandler => {
+  const [usual, large] = [parserOf(BODY_BYTES_MAX), parserOf(LARGE_BODY_BYTES_MAX)];
+  return async (request, response, next) => {
+    const isLarge = Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX;
+    const parse = isLarge && (await maySendMuch(request)) ? large : usual;
+    parse(request, response, next);
+  };
+};
 
 /** A fault of the request; `type` is a key of `CODES`, as those of the body parser are. */
 class UnreadableRequestError extends Error {

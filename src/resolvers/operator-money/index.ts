@@ -1,4 +1,6 @@
 import { CreditsAdjustResolver } from './adjust';
+import { InvoiceResolver } from './invoice';
+import { InvoiceImportResolver } from './invoice-import';
 import { CreditsRefundResolver } from './refund';
 import { SpendLimitResolver } from './spend-limit';
 
@@ -7,4 +9,6 @@ export const OPERATOR_MONEY_RESOLVERS = [
   CreditsRefundResolver,
   CreditsAdjustResolver,
   SpendLimitResolver,
+  InvoiceImportResolver,
+  InvoiceResolver,
 ] as const;

@@ -189,3 +189,99 @@ describe('while the ledger is out of reach', () => {
     expect((await create('a')).generation).not.toBeNull();
   });
 });
+
+describe('an invoice', () => {
+  const importInvoice = (input: object, options = {}) =>
+    running().ask(
+      `mutation ($input: InvoiceImportInput!) {
+         invoiceImport(input: $input) {
+           invoice { id lines totals { class currency items amount cost booked difference } items { nodes { line class cause cost adjustment } } }
+           repeated badLines { line code } badLineCount userErrors { code field }
+         }
+       }`,
+      {
+        input: {
+          provider: 'sandbox',
+          format: 'CSV',
+          periodStart: '2026-01-01T00:00:00Z',
+          periodEnd: '2027-01-01T00:00:00Z',
+          reason: 'why',
+          ...input,
+        },
+      },
+      options,
+    );
+  const HEADER = 'id,job_id,reference,amount,currency,at\n';
+  const row = (id: string, amount = '0.05') =>
+    `${id},job-${id},,${amount},USD,2026-06-01T00:00:00Z\n`;
+
+  it('is reported by class and item, can be read again, and repeats as a repeat', async () => {
+    const text = HEADER + row('a') + row('b', '1.5') + row('a');
+    const { invoiceImport } = (await importInvoice({ text })).data;
+    expect(invoiceImport).toMatchObject({
+      repeated: false,
+      badLineCount: 0,
+      userErrors: [],
+      invoice: {
+        lines: 3,
+        totals: [
+          { class: 'DUPLICATE', currency: 'USD', items: 1, amount: '0.05', difference: '5' },
+          {
+            class: 'ORPHAN',
+            items: 2,
+            amount: '1.55',
+            cost: '155',
+            booked: '0',
+            difference: '155',
+          },
+        ],
+        items: {
+          nodes: [
+            { line: 4, class: 'DUPLICATE', cause: 'ITEM_SEEN_BEFORE' },
+            { line: 3, class: 'ORPHAN', cause: 'JOB_UNKNOWN', cost: '150', adjustment: 'NONE' },
+            { line: 2, class: 'ORPHAN', cause: 'JOB_UNKNOWN', cost: '5' },
+          ],
+        },
+      },
+    });
+    expect((await importInvoice({ text })).data.invoiceImport).toMatchObject({ repeated: true });
+    const { data } = await running().ask(
+      `query ($id: ID!) {
+         invoices { nodes { id provider digest } }
+         invoice(id: $id) { items(first: 1, class: [DUPLICATE, LATE]) { nodes { key } pageInfo { hasNextPage } } }
+       }`,
+      { id: invoiceImport.invoice.id },
+    );
+    expect(data).toMatchObject({
+      invoices: { nodes: [{ id: invoiceImport.invoice.id, provider: 'sandbox' }] },
+      invoice: { items: { nodes: [{ key: 'a' }], pageInfo: { hasNextPage: false } } },
+    });
+  });
+
+  it('that is broken says where, and nothing of it is kept', async () => {
+    const answer = await importInvoice({ text: HEADER + row('a') + row('b', '-1') });
+    expect(answer.data.invoiceImport).toMatchObject({
+      invoice: null,
+      badLines: [{ line: 3, code: 'AMOUNT_INVALID' }],
+      badLineCount: 1,
+      userErrors: [{ code: 'INVOICE_BROKEN', field: 'text' }],
+    });
+    expect(await running().count('provider_costs')).toBe(0);
+  });
+
+  it('of 1 MB is taken from an operator, more is not, and others may send no such body', async () => {
+    const rows = Math.floor((1_048_576 - HEADER.length) / row('0'.repeat(60)).length);
+    const text =
+      HEADER + Array.from({ length: rows }, (_, n) => row(String(n).padStart(60, '0'))).join('');
+    const answer = await importInvoice({ text });
+    expect(answer.data.invoiceImport).toMatchObject({ invoice: { lines: rows }, userErrors: [] });
+    expect(
+      (await importInvoice({ text: `${text}${row('x').repeat(30)}` })).data.invoiceImport,
+    ).toMatchObject({ userErrors: [{ code: 'INVOICE_TOO_LARGE' }] });
+    const token = await running().tokenOf(running().tenantId, ['generations:write']);
+    expect((await importInvoice({ text }, { token })).status).toBe(413);
+    expect((await importInvoice({ text: HEADER }, { token })).errors[0]?.extensions['code']).toBe(
+      'FORBIDDEN',
+    );
+  }, 120_000);
+});

@@ -5,6 +5,8 @@ import { createGenerationReads } from './generation-reads';
 import { createMoneyReads } from './money-reads';
 import { translateFaults } from './prisma-errors';
 
+export { createInvoiceReads } from './invoice-reads';
+
 /** The reads of the API over Prisma. */
 export const createReadModel = (prisma: PrismaClient): ReadModel =>
   translateFaults({

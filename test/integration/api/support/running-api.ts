@@ -10,7 +10,7 @@ import { createPool, createUnitOfWork } from '../../../../src/adapters/postgres'
 import { createApiKeys } from '../../../../src/adapters/postgres/api-keys';
 import { createPrisma } from '../../../../src/adapters/postgres/prisma-client';
 import { createPostgresPubSub } from '../../../../src/adapters/postgres/pub-sub/postgres-pub-sub';
-import { createReadModel } from '../../../../src/adapters/postgres/read-model';
+import { createInvoiceReads, createReadModel } from '../../../../src/adapters/postgres/read-model';
 import { createPostgresSlots } from '../../../../src/adapters/postgres/slots/postgres-slots';
 import { createPartitionStore } from '../../../../src/adapters/postgres/stores/partition-store';
 import type { FlowContext } from '../../../../src/flow/flow-context';
@@ -127,6 +127,7 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     objects: objects.store,
     pubSub,
     reads,
+    invoices: createInvoiceReads(prisma),
     apiKeys,
     objectRoutes: null,
     log,
