@@ -34,7 +34,7 @@ export type AdjustResult =
   | Refusal<AdjustRefusal>;
 
 /**
- * A person corrects what a tenant can spend, up or down, once a reference (docs/decisions/0010). It never takes the
+ * A person corrects what a tenant can spend, up or down, once a reference (docs/decisions/0012). It never takes the
  * account below zero, never changes a hold, and is audited.
  */
 export const adjustCredits = async (

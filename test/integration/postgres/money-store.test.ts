@@ -74,6 +74,16 @@ const expectBooksToBalance = async () => {
                             WHERE h.tenant_id = a.tenant_id AND h.status = 'OPEN')`,
   );
   expect(wrong).toEqual([]);
+  const drifted = await bench().look(
+    `SELECT l.* FROM spend_limits l WHERE l.spent_micros <> (
+       SELECT coalesce(sum(CASE h.status WHEN 'OPEN' THEN h.amount_micros ELSE h.settled_micros END - (
+         SELECT coalesce(sum(amount_micros), 0) FROM credit_ledger r WHERE r.task_id = h.task_id AND r.kind = 'REFUND'
+       )), 0)
+       FROM holds h JOIN generation_tasks t ON t.id = h.task_id
+       WHERE h.tenant_id = l.tenant_id AND (l.api_key_id IS NULL OR l.api_key_id = t.api_key_id)
+         AND (l.period = 'TOTAL' OR l.period_start = date_trunc('month', h.opened_at AT TIME ZONE 'UTC')::date))`,
+  );
+  expect(drifted).toEqual([]);
 };
 
 const bench = useStores(8, () => expectBooksToBalance());
