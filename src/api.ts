@@ -2,6 +2,7 @@ import { createDiskStoreRoutes } from './adapters/object-store/disk/disk-store-r
 import { createApiKeys } from './adapters/postgres/api-keys';
 import { createPrisma } from './adapters/postgres/prisma-client';
 import { createInvoiceReads, createReadModel } from './adapters/postgres/read-model';
+import { createOperatorReads } from './adapters/postgres/read-model/operator-reads';
 import { createApiServer } from './resolvers/server';
 import { ConfigError, readConfig } from './runtime/config';
 import { createContainer } from './runtime/container';
@@ -22,11 +23,15 @@ const main = async (): Promise<void> => {
   const server = await createApiServer({
     context,
     slots: container.slots,
+    provider: container.provider,
+    bus: container.bus,
+    ringScheduler: container.schedule.requestPass,
     moderation: container.moderation,
     objects,
     pubSub: container.pubSub,
     reads: createReadModel(prisma),
     invoices: createInvoiceReads(prisma),
+    operatorReads: createOperatorReads(prisma),
     apiKeys: createApiKeys({ prisma, ids: context.ids }),
     objectRoutes: createDiskStoreRoutes(objects),
     log,

@@ -76,6 +76,21 @@ const STAGE_ROWS = {
     sends: ['provider.status.observed', 'attempt.dispatch.requested'],
     crashWords: ['reconcile'],
   },
+  operate: {
+    runs: ['api'],
+    groups: [],
+    sends: [
+      'generation.queued',
+      'attempt.dispatch.requested',
+      'attempt.reconcile.requested',
+      'attempt.cancel.requested',
+      'output.fetch.requested',
+      'media.process.requested',
+      'provider.status.observed',
+      'asset.status.changed',
+    ],
+    crashWords: ['operator'],
+  },
 } as const satisfies Record<Stage, StageRow>;
 
 const list = (words: readonly string[], empty: string): string =>

@@ -15,6 +15,7 @@ export const STAGES = [
   'notify',
   'bill',
   'reconcile',
+  'operate',
 ] as const;
 export type Stage = (typeof STAGES)[number];
 

@@ -30,6 +30,8 @@ export interface FlowSettings {
   readonly mediaReviewWindowMs: number;
   /** An event that leaves later than this raises the alarm. */
   readonly relayLagAlarmMs: number;
+  /** How long the bytes of a rejected upload are kept, for a person to release them. */
+  readonly quarantineKeepMs: number;
 }
 
 /** What every use case stands on. */

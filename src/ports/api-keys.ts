@@ -6,7 +6,7 @@ export const API_SCOPES = [
   'keys:admin',
   'operator',
 ] as const;
-/** What a key may do. `operator` acts across tenants: review and credits. */
+/** What a key may do. `operator` acts across tenants: docs/operating.md says how. */
 export type ApiScope = (typeof API_SCOPES)[number];
 
 /** A key as it may be shown: without its secret, which only its issue answers, once. */

@@ -42,6 +42,8 @@ export const CRASH_POINTS = [
   'settle.after_commit_before_ack',
   'reconcile.after_list_before_db',
   'reconcile.after_lease_judged_before_db',
+  'operator.before_commit',
+  'operator.after_commit_before_answer',
 ] as const;
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 

@@ -21,7 +21,7 @@ export interface Delivery {
  * - `acknowledge` after the effect's commit ends a message for the group; one that is unknown, or whose lease passed to
  *   somebody else, is ignored. `extend` renews leases and answers how many are still ours.
  * - `retryLater` hands a message back to be seen again at `at`. After `deliveriesMax` deliveries a message is dead:
- *   kept with its last error, never delivered, until `replayDead`.
+ *   kept with its last error, never delivered, until `replayDead`. `deadGroupsOf` tells for whom.
  * - Messages of one aggregate are delivered in the order of publication as long as nothing fails.
  */
 export interface MessageBus {
@@ -39,6 +39,8 @@ export interface MessageBus {
   ): Promise<number>;
   retryLater(group: ConsumerGroup, delivery: Delivery, at: Date, error: string): Promise<void>;
   replayDead(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
+  /** Groups for which the message is dead. */
+  deadGroupsOf(eventId: string): Promise<ConsumerGroup[]>;
   /** Earliest instant at which a message of the group becomes due; null when none waits. */
   nextDueAt(group: ConsumerGroup): Promise<Date | null>;
 }

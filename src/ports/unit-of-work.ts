@@ -1,6 +1,6 @@
 import type { AssetStore } from './stores/asset-store';
 import type { AttemptStore } from './stores/attempt-store';
-import type { CatalogStore, QuoteStore } from './stores/catalog-store';
+import type { CatalogStore, CatalogSwitches, QuoteStore } from './stores/catalog-store';
 import type { InvoiceStore } from './stores/invoice-store';
 import type { InboxStore, OutboxStore } from './stores/message-store';
 import type { MoneyStore } from './stores/money-store';
@@ -17,6 +17,7 @@ export interface Stores {
   readonly assets: AssetStore;
   readonly providerEvents: ProviderEventStore;
   readonly catalog: CatalogStore;
+  readonly switches: CatalogSwitches;
   readonly quotes: QuoteStore;
   readonly outbox: OutboxStore;
   readonly inbox: InboxStore;

@@ -1,11 +1,14 @@
 import type { Router } from 'express';
 
 import type { FlowContext } from '../flow/flow-context';
+import type { ProviderDeps } from '../flow/submit/submit-attempt';
 import type { ApiKeys } from '../ports/api-keys';
 import type { InvoiceReads } from '../ports/invoice-reads';
 import type { Log } from '../ports/log';
+import type { MessageBus } from '../ports/message-bus';
 import type { Moderation } from '../ports/moderation';
 import type { ObjectStore } from '../ports/object-store';
+import type { OperatorReads } from '../ports/operator-reads';
 import type { PubSub } from '../ports/pub-sub';
 import type { ReadModel } from '../ports/read-model';
 import type { Slots } from '../ports/slots';
@@ -14,11 +17,17 @@ import type { Slots } from '../ports/slots';
 export interface ApiDeps {
   readonly context: FlowContext;
   readonly slots: Slots;
+  /** Asks providers of their jobs, for an operator; nothing is ever submitted from here. */
+  readonly provider: Pick<ProviderDeps, 'gatewayOf' | 'accountOf'>;
+  readonly bus: Pick<MessageBus, 'replayDead' | 'deadGroupsOf'>;
+  /** Tells the scheduler that waiting generations may go. */
+  readonly ringScheduler: () => void;
   readonly moderation: Moderation;
   readonly objects: ObjectStore;
   readonly pubSub: PubSub;
   readonly reads: ReadModel;
   readonly invoices: InvoiceReads;
+  readonly operatorReads: OperatorReads;
   readonly apiKeys: ApiKeys;
   /** Serves the signed URLs of the disk store at `/objects`; null where objects are served elsewhere. */
   readonly objectRoutes: Router | null;

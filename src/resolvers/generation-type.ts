@@ -189,6 +189,16 @@ export class GenerationType extends Node {
     return nextStepOf(context, this.task);
   }
 
+  @Field(() => ID, { description: 'The account that it belongs to.' })
+  get tenantId(): string {
+    return toPublicId('tenant', this.task.tenantId);
+  }
+
+  @Field(() => Boolean, { description: 'It goes on only when the operator decides.' })
+  get needsOperator(): boolean {
+    return this.task.needsOperator;
+  }
+
   @Field(() => String, { description: 'The key it was created with.' })
   get idempotencyKey(): string {
     return this.task.clientIdempotencyKey;

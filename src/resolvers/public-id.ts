@@ -11,6 +11,10 @@ export const ID_PREFIXES = {
   event: 'evt',
   invoice: 'inv',
   invoiceItem: 'ini',
+  message: 'msg',
+  providerEvent: 'pev',
+  finding: 'fnd',
+  auditEntry: 'aud',
 } as const;
 export type IdKind = keyof typeof ID_PREFIXES;
 

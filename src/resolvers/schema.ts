@@ -15,7 +15,7 @@ import { GenerationCreateResolver } from './generation-create';
 import { LedgerResolver } from './ledger';
 import { ModelResolver } from './model';
 import { NodeResolver } from './node-lookup';
-import { OperatorResolver } from './operator';
+import { OPERATOR_RESOLVERS } from './operator';
 import { OPERATOR_MONEY_RESOLVERS } from './operator-money';
 import { ProviderAccountResolver } from './provider-account';
 import { QuoteResolver } from './quote';
@@ -46,7 +46,7 @@ export const buildApiSchema = (): Promise<GraphQLSchema> =>
       LedgerResolver,
       BalanceResolver,
       ApiKeyResolver,
-      OperatorResolver,
+      ...OPERATOR_RESOLVERS,
       ...OPERATOR_MONEY_RESOLVERS,
       SubscriptionResolver,
     ],

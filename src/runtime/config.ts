@@ -71,6 +71,7 @@ const schema = z.object({
   AIVEDIO_STUCK_AFTER_MS: ms(60_000),
   AIVEDIO_MEDIA_REVIEW_WINDOW_MS: ms(24 * 3_600_000),
   AIVEDIO_RELAY_LAG_ALARM_MS: ms(20_000),
+  AIVEDIO_QUARANTINE_KEEP_MS: ms(7 * 24 * 3_600_000),
   AIVEDIO_BUS_LEASE_MS: ms(15_000),
   AIVEDIO_DRAIN_MS: ms(20_000),
   /** Scratch that nobody has touched for this long was left behind by a crash. */
@@ -221,6 +222,7 @@ const flowSettings = (values: Parsed): FlowSettings => ({
   stuckAfterMs: values.AIVEDIO_STUCK_AFTER_MS,
   mediaReviewWindowMs: values.AIVEDIO_MEDIA_REVIEW_WINDOW_MS,
   relayLagAlarmMs: values.AIVEDIO_RELAY_LAG_ALARM_MS,
+  quarantineKeepMs: values.AIVEDIO_QUARANTINE_KEEP_MS,
 });
 
 /** For child processes: PATH, locale and whatever else the platform needs. */

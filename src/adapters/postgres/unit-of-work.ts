@@ -7,7 +7,11 @@ import type { Stores, UnitOfWork } from '../../ports/unit-of-work';
 import { poolDatabase, runTransaction, type Database } from './database';
 import { createAssetStore } from './stores/asset-store';
 import { createAttemptStore } from './stores/attempt-store';
-import { createCatalogStore, createQuoteStore } from './stores/catalog-store';
+import {
+  createCatalogStore,
+  createCatalogSwitches,
+  createQuoteStore,
+} from './stores/catalog-store';
 import { createInvoiceStore } from './stores/invoice-store';
 import { createInboxStore, createOutboxStore } from './stores/message-store';
 import { createMoneyStore, SettlementBlockedError, type LedgerAccess } from './stores/money-store';
@@ -96,6 +100,7 @@ const createStores = (db: Database, outgoing: Outgoing, ledger: LedgerAccess): S
   assets: createAssetStore(db),
   providerEvents: createProviderEventStore(db),
   catalog: createCatalogStore(db),
+  switches: createCatalogSwitches(db),
   quotes: createQuoteStore(db),
   outbox: createOutboxStore(db, outgoing),
   inbox: createInboxStore(db),

@@ -37,6 +37,7 @@ export type FailureCode =
   | 'SUBMIT_UNDECIDABLE'
   | 'SUBMIT_NOT_CREATED'
   | 'OUTPUT_CORRUPT'
+  | 'OUTPUT_GIVEN_UP'
   | 'OUTPUT_REJECTED'
   | 'MEDIA_PROCESSING_FAILED'
   | 'DEADLINE_PASSED'
@@ -153,6 +154,10 @@ const FAILURES: Readonly<Record<FailureCode, Failure>> = {
   OUTPUT_CORRUPT: {
     message: 'The output could not be read.',
     actions: ['RETRY', 'CHANGE_MODEL'],
+  },
+  OUTPUT_GIVEN_UP: {
+    message: 'The output could not be kept.',
+    actions: ['RETRY', 'CONTACT_SUPPORT'],
   },
   OUTPUT_REJECTED: {
     message: 'The content rules do not allow what was made.',

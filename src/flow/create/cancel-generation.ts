@@ -3,9 +3,11 @@ import type { CancelReason } from '../../domain/generation/statuses';
 import { isTerminal } from '../../domain/generation/statuses';
 import type { Task } from '../../domain/generation/task';
 import type { Slots } from '../../ports/slots';
+import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
-import { applyEvent } from '../transition/apply-event';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
+import { applyEvent, type Applied } from '../transition/apply-event';
+import type { EventInput } from '../transition/event-input';
 
 export type CancelOutcome =
   /** `stopped`: nothing runs any more. Otherwise the task's status and `cancelOutcome` say what goes on. */
@@ -37,18 +39,10 @@ export const cancelGeneration = async (
   const result = await context.uow.transact(async (tx) => {
     const task = await tx.tasks.lock(input.taskId);
     if (task === null || task.tenantId !== input.tenantId) return null;
-    const attempts = await tx.attempts.listOfTask(task.id);
-    const current = attempts.find((each) => each.attemptNo === task.currentAttemptNo) ?? null;
-    // Between two attempts an earlier one in doubt is what may still cost; else the cancel is for the current one.
-    const waits = task.status === 'QUEUED' || task.status === 'RETRY_WAIT';
-    const unknown = waits ? attempts.find(isInDoubt) : undefined;
     if (isTerminal(task.status)) return { task, applied: null };
-    const applied = await applyEvent(context, tx, {
-      task,
-      attempt: unknown ?? current,
-      event: { type: 'cancel_requested', reason: input.reason },
+    const applied = await requestCancel(context, tx, task, await tx.attempts.listOfTask(task.id), {
+      reason: input.reason,
       origin: { source: 'api', payload: { actor: input.actor } },
-      earlierAttemptUnknown: unknown !== undefined,
     });
     return { task: applied.task, applied };
   });
@@ -61,4 +55,25 @@ export const cancelGeneration = async (
     stopped: result.task.status === 'CANCELED',
     repeated: !result.applied.moved,
   };
+};
+
+/** The cancel itself, on a living generation under its lock, whoever asks for it. */
+export const requestCancel = (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  attempts: readonly Attempt[],
+  asked: { readonly reason: CancelReason; readonly origin: EventInput['origin'] },
+): Promise<Applied> => {
+  const current = attempts.find((each) => each.attemptNo === task.currentAttemptNo) ?? null;
+  // Between two attempts an earlier one in doubt is what may still cost; else the cancel is for the current one.
+  const waits = task.status === 'QUEUED' || task.status === 'RETRY_WAIT';
+  const unknown = waits ? attempts.find(isInDoubt) : undefined;
+  return applyEvent(context, tx, {
+    task,
+    attempt: unknown ?? current,
+    event: { type: 'cancel_requested', reason: asked.reason },
+    origin: asked.origin,
+    earlierAttemptUnknown: unknown !== undefined,
+  });
 };

@@ -329,9 +329,14 @@ const requestMissing = async (
   raw: Asset,
   derived: DerivedSet,
 ): Promise<void> => {
-  if (derived.failed.length === 0) return;
   const now = context.clock.now();
-  const triesDone = Number(raw.facts?.['derivativeTries'] ?? 0) + 1;
+  const triesBefore = Number(raw.facts?.['derivativeTries'] ?? 0);
+  if (derived.failed.length === 0) {
+    const facts = { ...raw.facts, derivativeTries: 0 };
+    if (triesBefore > 0) await tx.assets.patch(raw, raw.status, { facts }, now);
+    return;
+  }
+  const triesDone = triesBefore + 1;
   await tx.assets.patch(
     raw,
     raw.status,
@@ -340,7 +345,7 @@ const requestMissing = async (
   );
   const verdict = judgeRetry('media', {
     triesDone,
-    firstTryAt: task.finishedAt ?? now,
+    firstTryAt: derivativesSince(raw) ?? task.finishedAt ?? now,
     now,
     random: context.random(),
   });
@@ -376,4 +381,10 @@ const requestMissing = async (
     ],
     now,
   );
+};
+
+/** When a person asked for what is missing, which begins its budget anew. */
+const derivativesSince = ({ facts }: Asset): Date | null => {
+  const since = facts?.['derivativesSince'];
+  return typeof since === 'string' ? new Date(since) : null;
 };

@@ -32,9 +32,9 @@ export const createOrphanMatcher = (context: FlowContext): (() => Promise<number
       }
       await context.uow.transact(async (tx) => {
         const now = context.clock.now();
-        if (!(await tx.outbox.publishAgain([id], 'provider.status.observed', 'reducer', now))) {
-          await requestObservation(context, tx, id, null);
-        }
+        const type = 'provider.status.observed';
+        const waits = (await tx.outbox.publishAgain([id], type, 'reducer', now)) !== null;
+        if (!waits) await requestObservation(context, tx, id, null);
       });
       kept.set(id, { atMs: nowMs, waitMs: (last?.waitMs ?? ORPHAN_AGE_MS_MIN) * 2 });
       asked += 1;
@@ -110,6 +110,25 @@ export const sweepUploads = async (context: FlowContext, objects: ObjectStore): 
     swept += 1;
   }
   return swept;
+};
+
+/** Rejected uploads that no person has released in time: their bytes go, the rows stay. */
+export const sweepQuarantine = async (
+  context: FlowContext,
+  objects: Pick<ObjectStore, 'delete'>,
+): Promise<number> => {
+  const before = new Date(context.clock.now().getTime() - context.settings.quarantineKeepMs);
+  const kept = await context.uow.stores.assets.listQuarantined(before, BATCH);
+  for (const { id, quarantineKey } of kept) {
+    // The bytes first: a row that still names them after a crash brings the sweep back.
+    if (quarantineKey !== null) await objects.delete(quarantineKey);
+    await context.uow.transact(async (tx) => {
+      const asset = await tx.assets.lock(id);
+      if (asset?.status !== 'REJECTED') return;
+      await tx.assets.patch(asset, 'REJECTED', { quarantineKey: null }, context.clock.now());
+    });
+  }
+  return kept.length;
 };
 
 /** Uploads that were completed and never judged: their validation is asked for again. */

@@ -1,14 +1,13 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import type { TaskEvent } from '../../domain/generation/decision';
 import type { Task } from '../../domain/generation/task';
-import { assertNever } from '../../domain/kernel/assert-never';
 import { crashpoint } from '../../ports/crash-points';
-import { groupsOf, type MessagePayload, type MessageType } from '../../ports/messages';
 import type { Slots } from '../../ports/slots';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
 import { applyEvent } from '../transition/apply-event';
+import { askStepAgain } from './ask-step-again';
 
 const BATCH = 100;
 
@@ -76,15 +75,8 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
       if (attempt === null || task.updatedAt >= before) return null;
       const locked = await tx.attempts.lock(attempt.id);
       if (locked === null || (locked.leaseUntil !== null && locked.leaseUntil > now)) return null;
-      const message = await nextMessageOf(tx, task, locked);
-      if (message === null) return null;
-      const leaseUntil = new Date(now.getTime() + context.settings.stuckAfterMs);
-      await tx.attempts.patch(locked, null, { leaseUntil }, now);
-      const [group] = groupsOf(message.type);
-      const waits =
-        group !== undefined &&
-        (await tx.outbox.publishAgain([task.id, attempt.id], message.type, group, now));
-      if (!waits) await writeAgain(context, tx, task, message, now);
+      const step = await askStepAgain(context, tx, task, locked, 'reconciler');
+      if (step === null) return null;
       await tx.findings.record({
         id: context.ids.next(now),
         kind: 'STUCK_TASK',
@@ -92,42 +84,14 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
         subjectId: task.id,
         tenantId: task.tenantId,
         detail: { status: task.status, version: task.version, since: task.updatedAt.toISOString() },
-        actionTaken: `${waits ? 'published' : 'asked'} again: ${message.type}`,
+        actionTaken: `${step.eventId === null ? 'asked' : 'published'} again: ${step.type}`,
         now,
       });
-      return message;
+      return step;
     });
     if (again !== null) asked += 1;
   }
   return asked;
-};
-
-const writeAgain = async (
-  context: FlowContext,
-  tx: Stores,
-  task: Task,
-  message: Message,
-  now: Date,
-): Promise<void> => {
-  await tx.outbox.add(
-    {
-      type: 'generation',
-      id: task.id,
-      version: task.version,
-      tenantId: task.tenantId,
-      traceId: task.traceId,
-      causationId: 'reconciler',
-    },
-    [
-      {
-        eventId: context.ids.next(now),
-        type: message.type,
-        payload: message.payload,
-        availableAt: now,
-      },
-    ],
-    now,
-  );
 };
 
 /** Outputs that could not be made playable and that no person has helped within the window: the task ends. */
@@ -144,51 +108,6 @@ export const endMediaWindows = async (context: FlowContext): Promise<number> => 
     if (applied?.moved === true) ended += 1;
   }
   return ended;
-};
-
-interface Message {
-  readonly type: MessageType;
-  readonly payload: MessagePayload<MessageType>;
-}
-
-const nextMessageOf = async (tx: Stores, task: Task, attempt: Attempt): Promise<Message | null> => {
-  const taskId = task.id;
-  const ids = { taskId, attemptId: attempt.id };
-  switch (task.status) {
-    case 'DISPATCHING':
-      return attempt.status === 'NEW' ? { type: 'attempt.dispatch.requested', payload: ids } : null;
-    case 'SUBMIT_UNKNOWN':
-      return { type: 'attempt.reconcile.requested', payload: ids };
-    case 'CANCEL_REQUESTED':
-      if (attempt.status === 'NEW') return { type: 'attempt.dispatch.requested', payload: ids };
-      if (attempt.jobId === null) return { type: 'attempt.reconcile.requested', payload: ids };
-      // Once the provider has answered, the poller sees how the job ends.
-      return attempt.cancelStatus === null || attempt.cancelStatus === 'ASKED'
-        ? { type: 'attempt.cancel.requested', payload: ids }
-        : null;
-    case 'OUTPUT_FETCHING':
-      return { type: 'output.fetch.requested', payload: ids };
-    case 'POST_PROCESSING': {
-      const raw = await tx.assets.findByBusinessKey(`raw:${attempt.id}:0:${task.rawGeneration}`);
-      return raw === null
-        ? null
-        : { type: 'media.process.requested', payload: { taskId, rawAssetId: raw.id } };
-    }
-    case 'CREATED':
-    case 'VALIDATING':
-    case 'QUOTA_RESERVED':
-    case 'QUEUED':
-    case 'RETRY_WAIT':
-    case 'SUBMITTED':
-    case 'RUNNING':
-    case 'SUCCEEDED':
-    case 'CANCELED':
-    case 'FAILED_FINAL':
-    case 'EXPIRED':
-      return null;
-    default:
-      return assertNever(task.status, 'task status');
-  }
 };
 
 const onTask = async <T>(

@@ -60,6 +60,7 @@ const factsOf = (input: EventInput): TaskFacts => ({
           isCurrent: input.attempt.attemptNo === input.task.currentAttemptNo,
         },
   earlierAttemptUnknown: input.earlierAttemptUnknown ?? false,
+  othersAreOver: input.othersAreOver ?? false,
 });
 
 const moveAttempt = async (

@@ -30,6 +30,8 @@ type Judged =
       readonly code: string;
       readonly detail: string | null;
       readonly verdict: ModerationVerdict | null;
+      /** What was found before the refusal; null: nothing could read it. */
+      readonly facts: MediaFacts | null;
     }
   | { readonly kind: 'USABLE'; readonly facts: MediaFacts; readonly verdict: ModerationVerdict };
 
@@ -50,10 +52,10 @@ export const createValidationConsumer =
       'asset-validator',
       envelope,
       async (tx) =>
-        judged === null ? false : record(context, deps, tx, assetId, envelope.traceId, judged),
+        judged === null ? null : record(context, deps, tx, assetId, envelope.traceId, judged),
     );
     crashpoint('upload.after_db_before_cleanup');
-    if (result === true && asset.quarantineKey !== null)
+    if (result?.quarantineKey === null && asset.quarantineKey !== null)
       await deps.objects.delete(asset.quarantineKey);
     return consumed;
   };
@@ -73,17 +75,17 @@ const judgeAndCopy = async (
     code: 'UPLOAD_CHECKSUM_MISMATCH',
     detail: 'the stored bytes are not the declared ones',
     verdict: null,
+    facts: null,
   };
 };
 
 const judge = async (context: FlowContext, deps: ValidateDeps, asset: Asset): Promise<Judged> =>
   deps.scratch.use(async (folder) => {
-    const rejected = (code: string, detail: string | null): Judged => ({
-      kind: 'REJECTED',
-      code,
-      detail,
-      verdict: null,
-    });
+    const rejected = (
+      code: string,
+      detail: string | null,
+      facts: MediaFacts | null = null,
+    ): Judged => ({ kind: 'REJECTED', code, detail, verdict: null, facts });
     const stored =
       asset.quarantineKey === null ? null : await deps.objects.getStream(asset.quarantineKey);
     if (stored === null) return rejected('UPLOAD_INCOMPLETE', 'the quarantined object is gone');
@@ -98,10 +100,16 @@ const judge = async (context: FlowContext, deps: ValidateDeps, asset: Asset): Pr
       );
     }
     const scan = await deps.malware.scan(path);
-    if (scan.kind === 'INFECTED') return rejected('MALWARE_FOUND', scan.signature);
+    if (scan.kind === 'INFECTED') return rejected('MALWARE_FOUND', scan.signature, probe.facts);
     const verdict = await judgeContent(context, deps, asset, path, probe.facts);
     return verdict.verdict === 'REJECT'
-      ? { kind: 'REJECTED', code: 'MODERATION_REJECTED', detail: verdict.reasonCode, verdict }
+      ? {
+          kind: 'REJECTED',
+          code: 'MODERATION_REJECTED',
+          detail: verdict.reasonCode,
+          verdict,
+          facts: probe.facts,
+        }
       : { kind: 'USABLE', facts: probe.facts, verdict };
   });
 
@@ -136,9 +144,9 @@ const record = async (
   assetId: string,
   traceId: string,
   judged: Judged,
-): Promise<boolean> => {
+): Promise<Asset | null> => {
   const asset = await tx.assets.lock(assetId);
-  if (asset === null || asset.status !== 'VALIDATING') return false;
+  if (asset === null || asset.status !== 'VALIDATING') return null;
   const now = context.clock.now();
   if (judged.verdict !== null) {
     await tx.moderation.record({
@@ -179,19 +187,25 @@ const record = async (
     ],
     now,
   );
-  return true;
+  return moved;
 };
 
+/** What was rejected stays in quarantine for a while: a person may find that it was a false positive. */
 const patchOf = (judged: Judged): AssetPatch =>
   judged.kind === 'REJECTED'
-    ? { rejectionCode: judged.code, rejectionDetail: judged.detail, quarantineKey: null }
-    : {
-        quarantineKey: null,
-        detectedMime: judged.facts.mime,
-        durationMs: judged.facts.durationMs,
-        width: judged.facts.width,
-        height: judged.facts.height,
-        frameRateNum: judged.facts.frameRate?.numerator ?? null,
-        frameRateDen: judged.facts.frameRate?.denominator ?? null,
-        facts: { ...judged.facts },
-      };
+    ? {
+        rejectionCode: judged.code,
+        rejectionDetail: judged.detail,
+        ...(judged.facts === null ? {} : factsPatch(judged.facts)),
+      }
+    : { quarantineKey: null, ...factsPatch(judged.facts) };
+
+const factsPatch = (facts: MediaFacts): AssetPatch => ({
+  detectedMime: facts.mime,
+  durationMs: facts.durationMs,
+  width: facts.width,
+  height: facts.height,
+  frameRateNum: facts.frameRate?.numerator ?? null,
+  frameRateDen: facts.frameRate?.denominator ?? null,
+  facts: { ...facts },
+});

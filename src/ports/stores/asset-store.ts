@@ -78,4 +78,6 @@ export interface AssetStore {
   listExpiredUploads(now: Date, limit: number): Promise<UploadSession[]>;
   /** Assets left in VALIDATING since `before`: the message that asks for their validation may be lost. */
   listStuckValidations(before: Date, limit: number): Promise<Asset[]>;
+  /** Rejected assets whose bytes have been in quarantine since `before`. */
+  listQuarantined(before: Date, limit: number): Promise<Asset[]>;
 }

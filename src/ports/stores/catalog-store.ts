@@ -57,6 +57,15 @@ export interface CatalogStore {
   shrinkAccount(accountId: string, until: Date, settledBefore: Date, now: Date): Promise<void>;
 }
 
+export interface CatalogSwitches {
+  /** Locks the provider's row. */
+  lockProvider(providerId: string): Promise<Provider | null>;
+  /** Pauses submits, or resumes them: queries and cancels never ask. */
+  setProviderStatus(providerId: string, to: Provider['status'], now: Date): Promise<void>;
+  lockTenant(tenantId: string): Promise<Tenant | null>;
+  setTenantStatus(tenantId: string, to: Tenant['status']): Promise<void>;
+}
+
 export interface Quote {
   readonly id: string;
   readonly tenantId: string;

@@ -16,19 +16,35 @@ export interface OutboxStore {
   ): Promise<void>;
   /**
    * Publishes the latest message of a type again, under its own id, when the group has not handled it: a message that
-   * waits on the bus is not doubled, one that was lost comes back. False: there is none, and a new one must be written.
+   * waits on the bus is not doubled, one that was lost comes back. Answers its id; null: there is none, and a new one must
+   * be written.
    */
   publishAgain(
     aggregateIds: readonly string[],
     type: MessageType,
     group: ConsumerGroup,
     now: Date,
-  ): Promise<boolean>;
+  ): Promise<string | null>;
+  lock(eventId: string): Promise<OutboxEvent | null>;
+  /** Gives a dead event, under its own id, its tries back. False: it is not dead. */
+  revive(eventId: string, now: Date): Promise<boolean>;
+}
+
+export interface OutboxEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly status: 'PENDING' | 'PUBLISHED' | 'DEAD';
+  readonly aggregateId: string;
+  readonly tenantId: string | null;
+  readonly publishAttempts: number;
+  readonly lastError: string | null;
 }
 
 export interface InboxStore {
   /** First thing in a consumer's transaction. False: this group handled the event before; change nothing. */
   enter(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
+  /** Groups that have handled the event. */
+  groupsThatHandled(eventId: string): Promise<ConsumerGroup[]>;
 }
 
 /** A transaction that has written and is still open: what it wrote for the outbox nobody can see. */

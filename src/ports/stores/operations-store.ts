@@ -1,25 +1,47 @@
 import type { FindingKind } from '../../domain/generation/decision';
 
+export type FindingSubject =
+  'task' | 'attempt' | 'asset' | 'provider_event' | 'slot' | 'tenant' | 'outbox' | 'invoice_item';
+
 export interface FindingStore {
   /** One row per business key; a repeat refreshes `last_seen_at`. */
   record(finding: {
     readonly id: string;
     readonly kind: FindingKind;
-    readonly subjectKind:
-      | 'task'
-      | 'attempt'
-      | 'asset'
-      | 'provider_event'
-      | 'slot'
-      | 'tenant'
-      | 'outbox'
-      | 'invoice_item';
+    readonly subjectKind: FindingSubject;
     readonly subjectId: string;
     readonly tenantId: string | null;
     readonly detail: Readonly<Record<string, unknown>>;
     readonly actionTaken: string | null;
     readonly now: Date;
   }): Promise<void>;
+  lock(findingId: string): Promise<Finding | null>;
+  /** False: it was resolved before, and nothing changed. One that is seen again is open again. */
+  resolve(findingId: string, by: string, resolution: string, now: Date): Promise<boolean>;
+  /** Resolves what is open of a kind on a subject; answers how many. */
+  resolveOf(
+    kind: FindingKind,
+    subjectIds: readonly string[],
+    by: string,
+    resolution: string,
+    now: Date,
+  ): Promise<number>;
+}
+
+export interface Finding {
+  readonly id: string;
+  readonly kind: FindingKind;
+  readonly subjectKind: FindingSubject;
+  readonly subjectId: string;
+  readonly tenantId: string | null;
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** What the product did about it by itself; null: nothing. */
+  readonly actionTaken: string | null;
+  readonly firstSeenAt: Date;
+  readonly lastSeenAt: Date;
+  readonly resolvedAt: Date | null;
+  readonly resolvedBy: string | null;
+  readonly resolution: string | null;
 }
 
 export interface ModerationStore {
@@ -49,6 +71,8 @@ export interface AuditStore {
     readonly after: Readonly<Record<string, unknown>> | null;
     readonly now: Date;
   }): Promise<void>;
+  /** Whether an action was ever accepted for the subject; refused ones do not count. */
+  wasDone(subjectKind: string, subjectId: string, actions: readonly string[]): Promise<boolean>;
 }
 
 export interface PartitionStore {

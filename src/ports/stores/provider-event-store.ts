@@ -30,6 +30,7 @@ export interface ProviderEventStore {
     readonly now: Date;
   }): Promise<void>;
   read(id: string): Promise<ProviderEvent | null>;
+  lock(id: string): Promise<ProviderEvent | null>;
   markMatched(id: string, attemptId: string, outcome: string, now: Date): Promise<void>;
   /** Orphans of a job or request key that became known. */
   listOrphansOf(providerId: string, jobId: string, requestKey: string): Promise<ProviderEvent[]>;

@@ -4,6 +4,7 @@ import {
   keepPartitions,
   rebuildSlots,
   rescueValidations,
+  sweepQuarantine,
   sweepUploads,
 } from '../../flow/reconcile/recover-resources';
 import {
@@ -44,6 +45,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       await endMediaWindows(context);
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
+      await sweepQuarantine(context, objects);
       await sweepLeftovers();
       return { busy: false, dueAt: null };
     }),

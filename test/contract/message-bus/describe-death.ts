@@ -18,13 +18,16 @@ export const describeDeath = ({ open, harness }: BusSuite): void => {
       const eventId = messages[0]!.envelope.eventId;
       await bus.publish(messages);
       expect(await bus.replay(eventId)).toBe(false);
+      expect(await bus.bus.deadGroupsOf(eventId)).toEqual([]);
       await failUntilDead(bus);
 
       await harness().pass(harness().leaseMs);
       expect(await bus.receive()).toEqual([]);
       expect(await bus.bus.nextDueAt('scheduler')).toBeNull();
 
+      expect(await bus.bus.deadGroupsOf(eventId)).toEqual(['scheduler']);
       expect(await bus.replay(eventId)).toBe(true);
+      expect(await bus.bus.deadGroupsOf(eventId)).toEqual([]);
       const replayed = only(await bus.receiveSome(1));
       expect(idsOf([replayed])).toEqual([eventId]);
       expect(replayed.deliveries).toBe(1);

@@ -1,4 +1,4 @@
-import { decideAssetReview } from '../../../src/flow/create/decide-review';
+import { decideAssetReview } from '../../../src/flow/operate/decide-review';
 import { sweepUploads } from '../../../src/flow/reconcile/recover-resources';
 import { useFlow } from '../../support/flow-harness';
 import { countEffects, expectRepeatStopped } from '../../support/flow/expectations';
@@ -177,7 +177,7 @@ describe('the validation', () => {
         await decideAssetReview(flow.context, assetId, { ...decision, reason: ' ' }),
       ).toMatchObject({ code: 'REASON_REQUIRED' });
       expect(await decideAssetReview(flow.context, assetId, decision)).toMatchObject({
-        kind: 'DECIDED',
+        kind: 'DONE',
       });
       expect((await readAsset(flow, assetId)).status).toBe(status);
       expect(await decideAssetReview(flow.context, assetId, decision)).toMatchObject({

@@ -1,6 +1,7 @@
-import { decideGenerationReview } from '../../../src/flow/create/decide-review';
+import { decideGenerationReview } from '../../../src/flow/operate/decide-review';
 import { expireOverdue } from '../../../src/flow/reconcile/recover-tasks';
 import { useFlow, type Flow } from '../../support/flow-harness';
+import { auditOf, expectRefused } from '../../support/flow/operator';
 import { PRICE_MICROS } from '../../support/flow/seed-catalog';
 
 const open = useFlow();
@@ -23,7 +24,7 @@ describe('a prompt that a person must see', () => {
   it('approved, gets its hold and goes on', async () => {
     const flow = await open();
     const task = await flow.create(REVIEWED);
-    expect(await decide(flow, task.id, 'APPROVE')).toMatchObject({ kind: 'DECIDED' });
+    expect(await decide(flow, task.id, 'APPROVE')).toMatchObject({ kind: 'DONE' });
     expect(await flow.task(task.id)).toMatchObject({
       status: 'QUEUED',
       reservedMicros: PRICE_MICROS,
@@ -53,16 +54,16 @@ describe('a prompt that a person must see', () => {
       decide(flow, task.id, 'REJECT'),
       decide(flow, task.id, 'APPROVE'),
     ]);
-    expect(outcomes.filter(({ kind }) => kind === 'DECIDED')).toHaveLength(1);
-    expect(await flow.look('SELECT action FROM audit_log')).toHaveLength(1);
+    expect(outcomes.filter(({ kind }) => kind === 'DONE')).toHaveLength(1);
+    const refused = (await auditOf(flow)).map((each) => each.refused ?? 'DONE');
+    expect(refused.sort()).toEqual(['DONE', 'NOT_IN_REVIEW', 'NOT_IN_REVIEW']);
   });
 
   it('approved without credits stays in review', async () => {
     const flow = await open({ tenant: { credits: 1n } });
     const task = await flow.create(REVIEWED);
-    expect(await decide(flow, task.id, 'APPROVE')).toMatchObject({ code: 'INSUFFICIENT_CREDITS' });
+    await expectRefused(flow, 'INSUFFICIENT_CREDITS', () => decide(flow, task.id, 'APPROVE'));
     expect((await flow.task(task.id)).status).toBe('VALIDATING');
-    expect(await flow.look('SELECT action FROM audit_log')).toEqual([]);
   });
 
   it('can be cancelled, and expires when nobody looks', async () => {

@@ -1,4 +1,4 @@
-import { decideGenerationReview } from '../../../src/flow/create/decide-review';
+import { decideGenerationReview } from '../../../src/flow/operate/decide-review';
 import { rebuildSlots } from '../../../src/flow/reconcile/recover-resources';
 import { runSchedulePass } from '../../../src/flow/schedule/run-scheduler';
 import { useFlow, type Flow } from '../../support/flow-harness';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-import { decideAssetReview } from '../../../src/flow/create/decide-review';
+import { decideAssetReview } from '../../../src/flow/operate/decide-review';
 import { rescueStuck } from '../../../src/flow/reconcile/recover-tasks';
 import {
   MediaToolError,

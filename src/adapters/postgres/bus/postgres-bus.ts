@@ -140,6 +140,10 @@ export const createPostgresBus = (options: PostgresBusOptions): MessageBus => {
       });
       return replayed.length === 1;
     },
+    deadGroupsOf: async (eventId) =>
+      (await run<{ consumerGroup: ConsumerGroup }>(db, 'list-groups-where-dead', { eventId })).map(
+        ({ consumerGroup }) => consumerGroup,
+      ),
     nextDueAt: async (group) => {
       const [next] = await run<{ availableAt: Date }>(db, 'find-next-bus-message-due', {
         consumerGroup: group,

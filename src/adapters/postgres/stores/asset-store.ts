@@ -40,4 +40,5 @@ export const createAssetStore = (db: Database): AssetStore => ({
     run<UploadSession>(db, 'list-expired-uploads', { now, limit }),
   listStuckValidations: (before, limit) =>
     run<Asset>(db, 'list-stuck-validations', { before, limit }),
+  listQuarantined: (before, limit) => run<Asset>(db, 'list-quarantined-assets', { before, limit }),
 });

@@ -3,6 +3,7 @@ import type { ModelOffer } from '../../../domain/scheduling/routing';
 import type {
   AccountRow,
   CatalogStore,
+  CatalogSwitches,
   Provider,
   Quote,
   QuoteStore,
@@ -29,6 +30,17 @@ export const createCatalogStore = (db: Database): CatalogStore => ({
     (await run(db, 'claim-circuit-probe-if-half-open', { accountId, until, now })).length > 0,
   shrinkAccount: async (accountId, until, settledBefore, now) => {
     await run(db, 'shrink-account-if-throttled', { accountId, until, settledBefore, now });
+  },
+});
+
+export const createCatalogSwitches = (db: Database): CatalogSwitches => ({
+  lockProvider: (providerId) => runForOne<Provider>(db, 'lock-provider', { providerId }),
+  setProviderStatus: async (providerId, status, now) => {
+    await run(db, 'set-provider-status', { providerId, status, now });
+  },
+  lockTenant: (tenantId) => runForOne<Tenant>(db, 'lock-tenant', { tenantId }),
+  setTenantStatus: async (tenantId, status) => {
+    await run(db, 'set-tenant-status', { tenantId, status });
   },
 });
 

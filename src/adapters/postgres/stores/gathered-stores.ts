@@ -42,7 +42,7 @@ export const gatherReads = (db: Database, stores: Stores): Stores => {
     },
     attempts: { ...stores.attempts, read: readAttempt },
     assets: { ...stores.assets, read: readAsset },
-    inbox: { enter: (group, eventId, now) => enterAll({ group, eventId, now }) },
+    inbox: { ...stores.inbox, enter: (group, eventId, now) => enterAll({ group, eventId, now }) },
   };
 };
 

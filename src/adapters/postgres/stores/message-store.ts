@@ -1,7 +1,8 @@
-import type { InboxStore, OutboxStore } from '../../../ports/stores/message-store';
+import type { ConsumerGroup } from '../../../ports/messages';
+import type { InboxStore, OutboxEvent, OutboxStore } from '../../../ports/stores/message-store';
 import type { Database } from '../database';
 import { writeLetters, type Outgoing } from '../outbox-rows';
-import { run } from '../run-statement';
+import { run, runForOne } from '../run-statement';
 
 export const createOutboxStore = (db: Database, outgoing: Outgoing): OutboxStore => ({
   add: async (aggregate, messages, now) => {
@@ -26,12 +27,18 @@ export const createOutboxStore = (db: Database, outgoing: Outgoing): OutboxStore
     });
   },
   publishAgain: async (aggregateIds, type, consumerGroup, now) => {
-    const rows = await run(db, 'publish-again-if-unhandled', {
+    const [row] = await run<{ id: string }>(db, 'publish-again-if-unhandled', {
       aggregateIds,
       type,
       consumerGroup,
       now,
     });
+    if (row !== undefined) outgoing.wrote([], true);
+    return row?.id ?? null;
+  },
+  lock: (eventId) => runForOne<OutboxEvent>(db, 'lock-outbox-event', { eventId }),
+  revive: async (eventId, now) => {
+    const rows = await run(db, 'revive-outbox-event-if-dead', { eventId, now });
     if (rows.length > 0) outgoing.wrote([], true);
     return rows.length > 0;
   },
@@ -40,4 +47,8 @@ export const createOutboxStore = (db: Database, outgoing: Outgoing): OutboxStore
 export const createInboxStore = (db: Database): InboxStore => ({
   enter: async (consumerGroup, eventId, now) =>
     (await run(db, 'enter-inbox', { consumerGroup, eventId, now })).length > 0,
+  groupsThatHandled: async (eventId) =>
+    (await run<{ consumerGroup: ConsumerGroup }>(db, 'list-groups-that-handled', { eventId })).map(
+      ({ consumerGroup }) => consumerGroup,
+    ),
 });

@@ -1,11 +1,12 @@
 import type {
   AuditStore,
+  Finding,
   FindingStore,
   ModerationStore,
 } from '../../../ports/stores/operations-store';
 import type { Database } from '../database';
 import { toJson } from '../json-parameters';
-import { run } from '../run-statement';
+import { run, runForOne } from '../run-statement';
 
 export const createFindingStore = (db: Database): FindingStore => ({
   record: async (finding) => {
@@ -14,6 +15,13 @@ export const createFindingStore = (db: Database): FindingStore => ({
       detail: toJson(finding.detail),
       businessKey: `${finding.kind}:${finding.subjectKind}:${finding.subjectId}`,
     });
+  },
+  lock: (findingId) => runForOne<Finding>(db, 'lock-finding', { findingId }),
+  resolve: async (findingId, by, resolution, now) =>
+    (await run(db, 'resolve-finding-if-open', { findingId, by, resolution, now })).length > 0,
+  resolveOf: async (kind, subjectIds, by, resolution, now) => {
+    const closed = { kind, subjectIds, by, resolution, now };
+    return (await run(db, 'resolve-findings-of-subject', closed)).length;
   },
 });
 
@@ -31,4 +39,6 @@ export const createAuditStore = (db: Database): AuditStore => ({
       after: toJson(entry.after),
     });
   },
+  wasDone: async (subjectKind, subjectId, actions) =>
+    (await run(db, 'find-accepted-action', { subjectKind, subjectId, actions })).length > 0,
 });

@@ -23,6 +23,10 @@ export const createProviderEventStore = (db: Database): ProviderEventStore => ({
     const row = await runForOne<EventRow>(db, 'read-provider-event', { id });
     return row === null ? null : toEvent(row);
   },
+  lock: async (id) => {
+    const row = await runForOne<EventRow>(db, 'lock-provider-event', { id });
+    return row === null ? null : toEvent(row);
+  },
   markMatched: async (id, attemptId, outcome, now) => {
     await run(db, 'match-provider-event', { id, attemptId, outcome, now });
   },

@@ -8,11 +8,14 @@ import { createIdSource } from '../../../../src/adapters/ids/uuid-ids';
 import { createRuleModeration, DEFAULT_RULES } from '../../../../src/adapters/moderation/rule-set';
 import { createPool, createUnitOfWork } from '../../../../src/adapters/postgres';
 import { createApiKeys } from '../../../../src/adapters/postgres/api-keys';
+import { createPostgresBus } from '../../../../src/adapters/postgres/bus/postgres-bus';
 import { createPrisma } from '../../../../src/adapters/postgres/prisma-client';
 import { createPostgresPubSub } from '../../../../src/adapters/postgres/pub-sub/postgres-pub-sub';
 import { createInvoiceReads, createReadModel } from '../../../../src/adapters/postgres/read-model';
+import { createOperatorReads } from '../../../../src/adapters/postgres/read-model/operator-reads';
 import { createPostgresSlots } from '../../../../src/adapters/postgres/slots/postgres-slots';
 import { createPartitionStore } from '../../../../src/adapters/postgres/stores/partition-store';
+import { createSandboxGateway } from '../../../../src/adapters/provider/sandbox/gateway';
 import type { FlowContext } from '../../../../src/flow/flow-context';
 import { API_SCOPES, type ApiKeys, type ApiScope } from '../../../../src/ports/api-keys';
 import type { PubSub } from '../../../../src/ports/pub-sub';
@@ -55,6 +58,8 @@ export interface RunningApi {
   readonly pubSub: PubSub;
   readonly objects: ObjectServer;
   readonly log: ReturnType<typeof createRecordingLog>;
+  /** What the API has told the scheduler. */
+  readonly rings: readonly string[];
   readonly tenantId: string;
   /** A key of the first tenant with every scope. */
   readonly token: string;
@@ -68,6 +73,9 @@ export interface RunningApi {
   count(table: string): Promise<number>;
   close(): Promise<void>;
 }
+
+/** No provider listens there. */
+const NOWHERE = 'http://127.0.0.1:1';
 
 export const REQUEST = {
   model: MODEL,
@@ -120,8 +128,24 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
   const apiKeys = createApiKeys({ prisma, ids });
   const pubSub = createPostgresPubSub({ connectionString: database.url, log });
   const objects = await startObjectServer(clock);
+  const gateway = createSandboxGateway({
+    connectTimeoutMs: 2_000,
+    tlsTimeoutMs: 2_000,
+    headersTimeoutMs: 2_000,
+    totalTimeoutMs: 4_000,
+    clock,
+  });
+  const rings: string[] = [];
   const server = await createApiServer({
     context,
+    provider: {
+      gatewayOf: () => gateway,
+      accountOf: (id) =>
+        Promise.resolve({ id, baseUrl: NOWHERE, apiKey: 'key', webhookSecrets: [] }),
+    },
+    bus: createPostgresBus({ pool, log, deliveriesMax: 20 }),
+    ringScheduler: () => rings.push('scheduler'),
+    operatorReads: createOperatorReads(prisma),
     slots: createPostgresSlots({ pool }),
     moderation: createRuleModeration(DEFAULT_RULES),
     objects: objects.store,
@@ -143,16 +167,18 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     if (isClosed) return;
     isClosed = true;
     await server.close(1_000);
-    await Promise.all([pubSub.close(), prisma.$disconnect(), pool.end(), objects.close()]);
+    await Promise.all([pubSub.close(), prisma.$disconnect(), gateway.close(), objects.close()]);
+    await pool.end();
     await database.drop();
   };
-  const parts = { url, server, database, context, reads, apiKeys, pubSub, objects, log, close };
+  const shared = { url, server, database, context, reads, apiKeys, pubSub, objects };
+  const parts = { ...shared, log, rings, close };
   if (options.databaseUrl !== undefined) return withTools({ ...parts, tenantId: '', token: '' });
   const now = clock.now();
   await createPartitionStore(pool).ensureDays(now, 2);
   await seedCatalog(
     database.pool,
-    { sandboxUrl: 'http://127.0.0.1:1', accountConcurrentMax: 10, undecidablePolicy: 'EXPIRE' },
+    { sandboxUrl: NOWHERE, accountConcurrentMax: 10, undecidablePolicy: 'EXPIRE' },
     now,
   );
   const tenantId = await addTenant(database.pool, context, options.tenant);

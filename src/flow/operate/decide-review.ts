@@ -1,47 +1,57 @@
-import type { Task } from '../../domain/generation/task';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
+import type { Task } from '../../domain/generation/task';
 import type { Asset } from '../../domain/output/asset';
 import type { Stores } from '../../ports/unit-of-work';
 import { refundInTransaction } from '../bill/refund-credits';
 import { reserveCredits, type ReserveRefusal } from '../bill/reserve-credits';
 import type { FlowContext } from '../flow-context';
 import { applyEvent } from '../transition/apply-event';
+import {
+  act,
+  done,
+  factsOfTask,
+  openTask,
+  RefusedAfterWriting,
+  type Acted,
+  type Done,
+  type OperatorOrder,
+  type Subject,
+} from './operator-action';
 
-export type ReviewRefusal =
-  'NOT_FOUND' | 'NOT_IN_REVIEW' | ReserveRefusal | 'SETTLEMENT_PENDING' | 'REASON_REQUIRED';
+export type ReviewRefusal = 'NOT_IN_REVIEW' | ReserveRefusal | 'SETTLEMENT_PENDING';
 
-export interface ReviewDecision {
+export interface ReviewDecision extends OperatorOrder {
   readonly verdict: 'APPROVE' | 'REJECT';
-  readonly actor: string;
-  readonly reason: string;
 }
 
+const actionOf = ({ verdict }: ReviewDecision): string => `review.${verdict.toLowerCase()}`;
+
 /** A person decides a generation whose prompt needed review. Only an approval opens the hold. */
-export const decideGenerationReview = async (
+export const decideGenerationReview = (
   context: FlowContext,
   taskId: string,
   decision: ReviewDecision,
-): Promise<{ readonly kind: 'DECIDED'; readonly task: Task } | Refusal<ReviewRefusal>> => {
-  if (decision.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
-  try {
-    return await context.uow.transact(async (tx) => {
-      const task = await tx.tasks.lock(taskId);
-      if (task === null) return refuse('NOT_FOUND', 'There is no such generation.', 'generationId');
+): Promise<Acted<Task, ReviewRefusal>> =>
+  act(
+    context,
+    actionOf(decision),
+    decision,
+    async (tx) => {
+      const subject = await openTask(taskId)(tx);
+      return subject === null ? null : { ...subject, kind: 'PROMPT' };
+    },
+    async (tx, { task }): Promise<Done<Task> | Refusal<ReviewRefusal>> => {
       if (task.status !== 'VALIDATING') {
         return refuse('NOT_IN_REVIEW', `The generation is ${task.status}.`, 'generationId');
       }
-      await recordDecision(context, tx, task.tenantId, 'PROMPT', task.id, decision);
       const moved =
         decision.verdict === 'REJECT'
           ? await reject(context, tx, task)
           : await approve(context, tx, task);
-      return { kind: 'DECIDED', task: moved };
-    });
-  } catch (error) {
-    if (error instanceof RefusedInTransaction) return error.refusal;
-    throw error;
-  }
-};
+      await recordVerdict(context, tx, task.tenantId, 'PROMPT', task.id, decision);
+      return done(moved, factsOfTask(moved));
+    },
+  );
 
 const reject = async (context: FlowContext, tx: Stores, task: Task): Promise<Task> =>
   (
@@ -58,7 +68,7 @@ const approve = async (context: FlowContext, tx: Stores, task: Task): Promise<Ta
   const now = context.clock.now();
   await tx.money.boundWait();
   const refusal = await reserveCredits(context, tx, task, now);
-  if (refusal !== null) throw new RefusedInTransaction(refusal);
+  if (refusal !== null) throw new RefusedAfterWriting(refusal);
   const origin = { source: 'admin' as const };
   const approved = await applyEvent(context, tx, {
     task,
@@ -76,9 +86,6 @@ const approve = async (context: FlowContext, tx: Stores, task: Task): Promise<Ta
   return queued.task;
 };
 
-export type AssetReview =
-  { readonly kind: 'DECIDED'; readonly asset: Asset } | Refusal<ReviewRefusal>;
-
 /**
  * A person decides an uploaded asset, or a generation's output, that needed review. An output that is rejected was paid
  * for: where the platform bears failures, what was settled is refunded.
@@ -87,49 +94,81 @@ export const decideAssetReview = async (
   context: FlowContext,
   assetId: string,
   decision: ReviewDecision,
-): Promise<AssetReview> => {
-  if (decision.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
+): Promise<Acted<Asset, ReviewRefusal>> => {
   const seen = await context.uow.stores.assets.read(assetId);
-  const decide = context.uow.transact<AssetReview>(async (tx) => {
-    // Always the generation before its assets, as in every other transaction on both.
-    const task = seen?.taskId == null ? null : await tx.tasks.lock(seen.taskId);
-    const asset = await tx.assets.lock(assetId);
-    if (asset === null) return refuse('NOT_FOUND', 'There is no such asset.', 'assetId');
-    if (asset.status !== 'IN_REVIEW')
-      return refuse('NOT_IN_REVIEW', `The asset is ${asset.status}.`, 'assetId');
-    const subject = asset.taskId === null ? 'ASSET' : 'OUTPUT';
-    await recordDecision(context, tx, asset.tenantId, subject, asset.id, decision);
-    const now = context.clock.now();
-    const to = decision.verdict === 'APPROVE' ? 'READY' : 'REJECTED';
-    const patch = decision.verdict === 'APPROVE' ? {} : { rejectionCode: 'MODERATION_REJECTED' };
-    const moved = await tx.assets.patch(asset, to, patch, now);
-    await moveRelated(tx, asset, to, now);
-    if (task !== null && to === 'REJECTED') await takeBack(context, tx, task, decision);
-    await tx.outbox.add(
+  return act(
+    context,
+    actionOf(decision),
+    decision,
+    (tx) => openAsset(tx, assetId, seen?.taskId ?? null),
+    async (tx, { task, asset }): Promise<Done<Asset> | Refusal<ReviewRefusal>> => {
+      if (asset.status !== 'IN_REVIEW') {
+        return refuse('NOT_IN_REVIEW', `The asset is ${asset.status}.`, 'assetId');
+      }
+      const moved = await moveAsset(context, tx, asset, task, decision);
+      const subject = task === null ? 'ASSET' : 'OUTPUT';
+      await recordVerdict(context, tx, asset.tenantId, subject, asset.id, decision);
+      return done(moved, { status: moved.status });
+    },
+  );
+};
+
+interface AssetRow {
+  readonly task: Task | null;
+  readonly asset: Asset;
+}
+
+/** Always the generation before its assets, as in every other transaction on both. */
+const openAsset = async (
+  tx: Stores,
+  assetId: string,
+  taskId: string | null,
+): Promise<Subject<AssetRow> | null> => {
+  const task = taskId === null ? null : await tx.tasks.lock(taskId);
+  const asset = await tx.assets.lock(assetId);
+  if (asset === null) return null;
+  return {
+    kind: asset.taskId === null ? 'ASSET' : 'OUTPUT',
+    id: asset.id,
+    tenantId: asset.tenantId,
+    before: { status: asset.status },
+    row: { task, asset },
+  };
+};
+
+const moveAsset = async (
+  context: FlowContext,
+  tx: Stores,
+  asset: Asset,
+  task: Task | null,
+  decision: ReviewDecision,
+): Promise<Asset> => {
+  const now = context.clock.now();
+  const to = decision.verdict === 'APPROVE' ? 'READY' : 'REJECTED';
+  const patch = decision.verdict === 'APPROVE' ? {} : { rejectionCode: 'MODERATION_REJECTED' };
+  const moved = await tx.assets.patch(asset, to, patch, now);
+  await moveRelated(tx, asset, to, now);
+  if (task !== null && to === 'REJECTED') await takeBack(context, tx, task, decision);
+  await tx.outbox.add(
+    {
+      type: 'asset',
+      id: asset.id,
+      version: moved.version,
+      tenantId: asset.tenantId,
+      traceId: asset.id,
+      causationId: null,
+    },
+    [
       {
-        type: 'asset',
-        id: asset.id,
-        version: moved.version,
-        tenantId: asset.tenantId,
-        traceId: asset.id,
-        causationId: null,
+        eventId: context.ids.next(now),
+        type: 'asset.status.changed',
+        payload: { assetId: asset.id, status: to },
+        availableAt: now,
       },
-      [
-        {
-          eventId: context.ids.next(now),
-          type: 'asset.status.changed',
-          payload: { assetId, status: to },
-          availableAt: now,
-        },
-      ],
-      now,
-    );
-    return { kind: 'DECIDED', asset: moved };
-  });
-  return decide.catch((error: unknown) => {
-    if (error instanceof RefusedInTransaction) return error.refusal;
-    throw error;
-  });
+    ],
+    now,
+  );
+  return moved;
 };
 
 /** The generation stays a success that was delivered and then withdrawn; its history and its money say so. */
@@ -157,7 +196,7 @@ const takeBack = async (
   });
   // What is not booked yet cannot be given back; decided now, it would never be.
   if (refund?.outcome === 'NOT_SETTLED') {
-    throw new RefusedInTransaction(
+    throw new RefusedAfterWriting(
       refuse('SETTLEMENT_PENDING', 'The charge is still being booked; decide again in a minute.'),
     );
   }
@@ -178,13 +217,13 @@ const moveRelated = async (
   }
 };
 
-const recordDecision = async (
+const recordVerdict = async (
   context: FlowContext,
   tx: Stores,
   tenantId: string,
   subjectKind: 'PROMPT' | 'ASSET' | 'OUTPUT',
   subjectId: string,
-  decision: ReviewDecision,
+  { verdict, actor }: ReviewDecision,
 ): Promise<void> => {
   const now = context.clock.now();
   await tx.moderation.record({
@@ -192,29 +231,10 @@ const recordDecision = async (
     tenantId,
     subjectKind,
     subjectId,
-    verdict: decision.verdict,
+    verdict,
     reasonCode: null,
     rulesVersion: 'person',
-    decidedBy: decision.actor,
-    now,
-  });
-  await tx.audit.record({
-    id: context.ids.next(now),
-    tenantId,
-    actor: decision.actor,
-    action: `review.${decision.verdict.toLowerCase()}`,
-    subjectKind,
-    subjectId,
-    reason: decision.reason,
-    before: { status: 'IN_REVIEW' },
-    after: { verdict: decision.verdict },
+    decidedBy: actor,
     now,
   });
 };
-
-/** Rolls the decision back and carries the refusal out of it. */
-class RefusedInTransaction extends Error {
-  constructor(readonly refusal: Refusal<ReviewRefusal>) {
-    super(refusal.code);
-  }
-}

@@ -1,0 +1,2 @@
+-- One finding, locked.
+SELECT * FROM findings WHERE id = :findingId FOR NO KEY UPDATE

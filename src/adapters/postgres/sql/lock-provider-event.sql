@@ -1,0 +1,3 @@
+-- One provider event by its id.
+SELECT * FROM provider_events WHERE id = :id
+FOR NO KEY UPDATE

@@ -1,0 +1,2 @@
+-- Pauses or resumes a tenant.
+UPDATE tenants SET status = :status WHERE id = :tenantId
