@@ -1,13 +1,17 @@
+import { readDisturbOptions, runDisturbBench } from './disturb/run-disturb-bench';
 import { runFlowBench } from './flow/run-flow-bench';
 import { readFlowOptions } from './flow/flow-options';
 
-const USAGE =
-  'npm run bench -- flow [--short] [--tasks N] [--open-seconds S] [--rounds R] [--processes grouped|each|one] [--tenants N] [--only product,floor,graphile] [--idle-seconds S] [--statements]';
+const USAGE = [
+  'npm run bench -- flow [--short] [--tasks N] [--open-seconds S] [--rounds R] [--processes grouped|each|one] [--tenants N] [--only product,floor,graphile] [--idle-seconds S] [--statements]',
+  'npm run bench -- disturb [--short] [--hold-seconds S] [--pairs N]',
+].join('\n');
 
 const main = async (): Promise<void> => {
   const [name, ...rest] = process.argv.slice(2);
-  if (name !== 'flow') throw new Error(`Usage: ${USAGE}`);
-  await runFlowBench(readFlowOptions(rest, USAGE));
+  if (name === 'flow') await runFlowBench(readFlowOptions(rest, USAGE));
+  else if (name === 'disturb') await runDisturbBench(readDisturbOptions(rest));
+  else throw new Error(`Usage: ${USAGE}`);
 };
 
 // Whoever read the output has left: the bench ends and cleans up, instead of dying with its server alive.

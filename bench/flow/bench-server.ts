@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 
 import { Client } from 'pg';
 
 import { startEmbeddedPostgres } from '../../src/adapters/postgres/embedded';
+import { isProcessAlive } from '../../src/adapters/postgres/embedded/start-lock';
 import { createConsoleLog } from '../../src/adapters/telemetry/console-log';
 import { readConfig } from '../../src/runtime/config';
 import { fillDatabase, migrate } from '../../src/runtime/prepare';
@@ -18,6 +20,8 @@ export interface BenchServer {
   readonly tenantIds: readonly string[];
   /** What every product process is started with. */
   readonly env: Readonly<Record<string, string>>;
+  /** Kills the server as a power cut would, and starts it again at the same port. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,15 +47,18 @@ export const startBenchServer = async (tenants: number): Promise<BenchServer> =>
   };
   const config = readConfig(env);
   const log = createConsoleLog(() => undefined);
-  const server = await startEmbeddedPostgres({
-    dataDir: path.join(dataDir, 'postgres'),
-    // Loaded for the count of idle queries, off until then.
-    settings: {
-      shared_preload_libraries: 'pg_stat_statements',
-      'pg_stat_statements.track': 'none',
-    },
-    log,
-  });
+  const startServer = (port?: number) =>
+    startEmbeddedPostgres({
+      dataDir: path.join(dataDir, 'postgres'),
+      // Loaded for the count of idle queries, off until then.
+      settings: {
+        shared_preload_libraries: 'pg_stat_statements',
+        'pg_stat_statements.track': 'none',
+      },
+      log,
+      ...(port === undefined ? {} : { port }),
+    });
+  let server = await startServer();
   const stop = async (): Promise<void> => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
@@ -68,6 +75,11 @@ export const startBenchServer = async (tenants: number): Promise<BenchServer> =>
       dataDir,
       tenantIds,
       env: { ...env, AIVEDIO_DATABASE_URL: server.url },
+      restart: async () => {
+        process.kill(server.pid, 'SIGKILL');
+        while (isProcessAlive(server.pid)) await wait(50);
+        server = await startServer(server.port);
+      },
       stop,
     };
   } catch (error) {

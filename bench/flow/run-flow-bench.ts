@@ -4,6 +4,7 @@ import { Client } from 'pg';
 
 import type { Load } from './bench-protocol';
 import { startBenchServer, type BenchServer } from './bench-server';
+import { endWithServer } from './end-with-server';
 import type { Contender, FlowOptions } from './flow-options';
 import { CONCURRENCY, measure, startContender, type Measured } from './measure-contender';
 import { countStatements } from './count-statements';
@@ -15,10 +16,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 /** Runs the contenders in turn on one server, round after round, and prints the medians beside those of the floor. */
 export const runFlowBench = async (options: FlowOptions): Promise<void> => {
   const server = await startBenchServer(options.tenants);
-  const stop = stopOnce(server);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => void stop().finally(() => process.exit(130)));
-  }
+  const stop = endWithServer(server);
   const admin = new Client({ connectionString: server.superuserUrl });
   // A server that is stopped by a signal takes this connection with it; whoever asks next hears of it.
   admin.on('error', () => undefined);
@@ -37,11 +35,6 @@ export const runFlowBench = async (options: FlowOptions): Promise<void> => {
     await admin.end();
     await stop();
   }
-};
-
-const stopOnce = (server: BenchServer): (() => Promise<void>) => {
-  let stopped: Promise<void> | null = null;
-  return () => (stopped ??= server.stop());
 };
 
 const runRounds = async (

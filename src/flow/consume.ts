@@ -1,6 +1,7 @@
 import type { ConsumerGroup, Envelope } from '../ports/messages';
 import type { Stores } from '../ports/unit-of-work';
 import type { FlowContext } from './flow-context';
+import { together } from './together';
 
 /** What became of one delivery. `RETRY` hands it back; nothing of it was committed. */
 export type Consumed =
@@ -15,16 +16,31 @@ export type Consumer = (envelope: Envelope, signal: AbortSignal) => Promise<Cons
 
 /**
  * Runs `work` once per group and event: the dedup row is the first write of the same transaction as the effect, so
- * that a crash leaves both or neither. A repeat is acknowledged and changes nothing.
+ * that a crash leaves both or neither. A repeat is acknowledged and changes nothing: `work` begins beside the dedup row, to share
+ * its round trip, and is rolled back when the row was there before.
  */
 export const consumeOnce = async <T>(
   context: FlowContext,
   group: ConsumerGroup,
   envelope: Envelope,
   work: (tx: Stores) => Promise<T>,
-): Promise<{ readonly consumed: Consumed; readonly result: T | null }> =>
-  context.uow.transact(async (tx) => {
-    const first = await tx.inbox.enter(group, envelope.eventId, context.clock.now());
-    if (!first) return { consumed: { kind: 'DUPLICATE' }, result: null };
-    return { consumed: APPLIED, result: await work(tx) };
-  });
+): Promise<{ readonly consumed: Consumed; readonly result: T | null }> => {
+  try {
+    const result = await context.uow.transact(async (tx) => {
+      const entered = tx.inbox.enter(group, envelope.eventId, context.clock.now());
+      const [, done] = await together(refuseRepeat(entered), work(tx));
+      return done;
+    });
+    return { consumed: APPLIED, result };
+  } catch (error) {
+    if (!(error instanceof RepeatedDelivery)) throw error;
+    return { consumed: { kind: 'DUPLICATE' }, result: null };
+  }
+};
+
+const refuseRepeat = async (entered: Promise<boolean>): Promise<void> => {
+  if (!(await entered)) throw new RepeatedDelivery();
+};
+
+/** Rolls the transaction of a repeat back. */
+class RepeatedDelivery extends Error {}

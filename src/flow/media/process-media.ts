@@ -15,6 +15,7 @@ import type { Scratch } from '../../ports/scratch';
 import type { Stores } from '../../ports/unit-of-work';
 import { consumeOnce, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
+import { together } from '../together';
 import { applyEvent } from '../transition/apply-event';
 import { deriveAll, type DerivedSet } from './derive-media';
 
@@ -234,11 +235,12 @@ const insertDerived = async (
   const now = context.clock.now();
   let proxyId = derived.existing.find((asset) => asset.kind === 'PROXY')?.id ?? null;
   for (const { profile, asset, facts } of derived.made) {
-    const inserted = await tx.assets.insert(asset, now);
+    const [inserted, created] = await together(
+      tx.assets.insert(asset, now),
+      tx.assets.lock(asset.id),
+    );
     const row =
-      inserted === 'CREATED'
-        ? await tx.assets.lock(asset.id)
-        : await tx.assets.findByBusinessKey(asset.businessKey);
+      inserted === 'CREATED' ? created : await tx.assets.findByBusinessKey(asset.businessKey);
     if (row === null) throw new Error(`Derivative ${asset.businessKey} cannot be read`);
     await tx.assets.patch(
       row,
@@ -294,23 +296,26 @@ const finish = async (
   const now = context.clock.now();
   const { facts } = processed;
   const reviewed = processed.verdict.verdict === 'REVIEW';
-  const finished = await tx.assets.patch(
-    raw,
-    reviewed ? 'IN_REVIEW' : 'READY',
-    {
-      detectedMime: facts.mime,
-      width: facts.width,
-      height: facts.height,
-      durationMs: facts.durationMs,
-      frameRateNum: facts.frameRate?.numerator ?? null,
-      frameRateDen: facts.frameRate?.denominator ?? null,
-    },
-    now,
+  const [finished, attempt] = await together(
+    tx.assets.patch(
+      raw,
+      reviewed ? 'IN_REVIEW' : 'READY',
+      {
+        detectedMime: facts.mime,
+        width: facts.width,
+        height: facts.height,
+        durationMs: facts.durationMs,
+        frameRateNum: facts.frameRate?.numerator ?? null,
+        frameRateDen: facts.frameRate?.denominator ?? null,
+      },
+      now,
+    ),
+    currentAttempt(tx, task),
   );
   if (reviewed) await moveDerivatives(tx, task, raw, 'IN_REVIEW', now);
   const applied = await applyEvent(context, tx, {
     task,
-    attempt: await currentAttempt(tx, task),
+    attempt,
     event: { type: reviewed ? 'output_review_required' : 'playable_asset_ready' },
     origin: { source: 'worker', payload: { rawAssetId: raw.id } },
     taskPatch: { outputAssetId: proxyId },

@@ -91,7 +91,11 @@ const recordAccepted = async (
     outcome.jobId,
     attempt.requestKey,
   );
-  for (const orphan of orphans) await requestObservation(context, tx, orphan.id, task);
+  for (const orphan of orphans) {
+    // One that carries our key finds its attempt without the job's id: its own message is on its way, and finds it.
+    if (orphan.requestKey === attempt.requestKey) continue;
+    await requestObservation(context, tx, orphan.id, task);
+  }
   return applied;
 };
 

@@ -9,6 +9,7 @@ import type { Stores } from '../../ports/unit-of-work';
 import { APPLIED, type Consumed, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
+import { together } from '../together';
 import { applyEvent, type Applied } from '../transition/apply-event';
 import { recordSubmitOutcome } from './record-submit-outcome';
 
@@ -60,11 +61,13 @@ export const createSubmitConsumer =
     const { account, request } = opening.parcel;
     const outcome = await deps.gatewayOf(opening.attempt.providerId).submit(account, request);
     crashpoint('submit.after_http_before_db');
-    const { first, applied } = await context.uow.transact(async (tx) => ({
-      first: await tx.inbox.enter('provider', envelope.eventId, context.clock.now()),
-      // Not only the first time: whoever took the lease over meanwhile has closed the message, but never knew this answer.
-      applied: await recordSubmitOutcome(context, tx, opening.attempt, outcome),
-    }));
+    const [first, applied] = await context.uow.transact((tx) =>
+      together(
+        tx.inbox.enter('provider', envelope.eventId, context.clock.now()),
+        // Not only the first time: whoever took the lease over meanwhile has closed the message, but never knew this answer.
+        recordSubmitOutcome(context, tx, opening.attempt, outcome),
+      ),
+    );
     if (applied !== null) await freeSlotAfterCommit(context, deps.slots, applied);
     crashpoint('submit.after_db_before_ack');
     return first ? APPLIED : { kind: 'DUPLICATE' };

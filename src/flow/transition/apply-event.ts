@@ -11,6 +11,7 @@ import type { OutboxMessage } from '../../ports/messages';
 import type { AttemptPatch } from '../../ports/stores/attempt-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
+import { together } from '../together';
 import { messagesOf } from './effect-messages';
 import type { EventInput } from './event-input';
 import { planSettlement, settlementMessage } from './plan-settlement';
@@ -37,13 +38,18 @@ export const applyEvent = async (
   const now = context.clock.now();
   const decision = decide(factsOf(input), input.event);
   const freeSlot = decision.effects.some((effect) => effect.kind === 'FREE_SLOT');
-  const attempt = await moveAttempt(context, tx, input, decision, now);
+  const patch = attemptPatchOf(context, input, decision, now);
   await recordFindings(context, tx, input, decision, now);
   if (decision.kind === 'IGNORE') {
+    const attempt = await moveAttempt(tx, input, decision, patch, now);
     await recordIgnored(context, tx, input, decision, attempt, now);
     return { decision, moved: false, task: input.task, attempt, freeSlot };
   }
-  const task = await moveTask(context, tx, { ...input, attempt }, decision, now);
+  // Both rows are locked: attempt and task move in one round trip.
+  const [attempt, task] = await together(
+    moveAttempt(tx, input, decision, patch, now),
+    moveTask(context, tx, { ...input, attempt: patched(input, decision, patch) }, decision, now),
+  );
   return { decision, moved: true, task, attempt, freeSlot };
 };
 
@@ -63,23 +69,40 @@ const factsOf = (input: EventInput): TaskFacts => ({
   othersAreOver: input.othersAreOver ?? false,
 });
 
-const moveAttempt = async (
+/** Null: the attempt stays as it is. */
+const attemptPatchOf = (
   context: FlowContext,
-  tx: Stores,
-  input: EventInput,
+  { attempt, attemptPatch }: EventInput,
   decision: Decision,
   now: Date,
-): Promise<Attempt | null> => {
-  const { attempt } = input;
+): AttemptPatch | null => {
   if (attempt === null) return null;
   const to = decision.attemptTo;
   const patch: AttemptPatch = {
     ...(to === null ? {} : attemptTimes(context, attempt, to, now)),
-    ...input.attemptPatch,
+    ...attemptPatch,
   };
-  if (to === null && Object.keys(patch).length === 0) return attempt;
-  return tx.attempts.patch(attempt, to, patch, now);
+  return to === null && Object.keys(patch).length === 0 ? null : patch;
 };
+
+const moveAttempt = async (
+  tx: Stores,
+  { attempt }: EventInput,
+  decision: Decision,
+  patch: AttemptPatch | null,
+  now: Date,
+): Promise<Attempt | null> =>
+  attempt === null || patch === null
+    ? attempt
+    : tx.attempts.patch(attempt, decision.attemptTo, patch, now);
+
+/** The attempt as it will be: what follows from the event is judged by it. */
+const patched = (
+  { attempt }: EventInput,
+  decision: Decision,
+  patch: AttemptPatch | null,
+): Attempt | null =>
+  attempt === null ? null : { ...attempt, ...patch, status: decision.attemptTo ?? attempt.status };
 
 const attemptTimes = (
   context: FlowContext,

@@ -10,14 +10,8 @@ export const holdStep = async (
   attemptId: string,
   forMs: number,
 ): Promise<void> => {
-  await context.uow.transact(async (tx) => {
-    const attempt = await tx.attempts.lock(attemptId);
-    if (attempt === null) return;
-    const now = context.clock.now();
-    const leaseUntil = new Date(now.getTime() + forMs);
-    if (attempt.leaseUntil !== null && attempt.leaseUntil >= leaseUntil) return;
-    await tx.attempts.patch(attempt, null, { leaseUntil }, now);
-  });
+  const now = context.clock.now();
+  await context.uow.stores.attempts.hold(attemptId, new Date(now.getTime() + forMs), now);
 };
 
 /** Answers a function to be called at each sign of life of a long step: it renews the hold when that is due. */

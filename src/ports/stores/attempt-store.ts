@@ -62,6 +62,8 @@ export interface AttemptStore {
     patch: AttemptPatch,
     now: Date,
   ): Promise<Attempt>;
+  /** Makes the hold on an attempt's step last until then at least. */
+  hold(attemptId: string, until: Date, now: Date): Promise<void>;
   /** Claims attempts that are due for a poll by pushing their next poll to `until`; at most `limit`. */
   claimDuePolls(now: Date, until: Date, limit: number): Promise<Attempt[]>;
   /** Earliest due poll; null when none waits. */

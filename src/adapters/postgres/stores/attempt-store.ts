@@ -32,6 +32,9 @@ export const createAttemptStore = (db: Database): AttemptStore => ({
     if (patched === null) throw new StaleWriteError(`Attempt ${attempt.id} moved meanwhile`);
     return patched;
   },
+  hold: async (attemptId, until, now) => {
+    await run(db, 'hold-attempt-if-shorter', { attemptId, until, now });
+  },
   claimDuePolls: (now, until, limit) => run<Attempt>(db, 'claim-due-polls', { now, until, limit }),
   nextPollDueAt: async () => (await runForOnly<{ at: Date | null }>(db, 'next-poll-due-at', {})).at,
   listLeaseLost: (now, unleasedBefore, limit) =>
