@@ -1,6 +1,6 @@
 import { refundGeneration } from '../../../src/flow/bill/refund-credits';
 import { setSpendLimit } from '../../../src/flow/bill/set-spend-limit';
-import { decideAssetReview, decideGenerationReview } from '../../../src/flow/create/decide-review';
+import { decideAssetReview, decideGenerationReview } from '../../../src/flow/operate/decide-review';
 import { MICROS_PER_CREDIT } from '../../../src/domain/kernel/money';
 import type { Moderation } from '../../../src/ports/moderation';
 import { useFlow, type Flow } from '../../support/flow-harness';
