@@ -42,7 +42,7 @@ describe('an output that a person takes back', () => {
       ...{ taskId: id, amountMicros: MICROS_PER_CREDIT, reference: null },
       ...DECISION,
     });
-    expect(await reject(flow, id)).toMatchObject({ kind: 'DECIDED' });
+    expect(await reject(flow, id)).toMatchObject({ kind: 'DONE' });
     expect(await refunds(flow, id)).toEqual([MICROS_PER_CREDIT, PRICE_MICROS - MICROS_PER_CREDIT]);
   });
 
@@ -64,7 +64,7 @@ describe('an output that a person takes back', () => {
     expect(
       await flow.look('SELECT 1 FROM moderation_decisions WHERE decided_by = $1', ['operator:1']),
     ).toEqual([]);
-    expect(await reject(flow, id)).toMatchObject({ kind: 'DECIDED' });
+    expect(await reject(flow, id)).toMatchObject({ kind: 'DONE' });
     // The message of the settlement comes late, and finds it done.
     await flow.drain();
     expect((await flow.ledger(id)).map(({ kind }) => kind)).toEqual([
@@ -94,6 +94,6 @@ describe('a prompt that a person approves', () => {
     });
     expect((await flow.task(id)).status).toBe('VALIDATING');
     await limit(null);
-    expect(await approve()).toMatchObject({ kind: 'DECIDED' });
+    expect(await approve()).toMatchObject({ kind: 'DONE' });
   });
 });
