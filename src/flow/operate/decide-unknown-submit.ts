@@ -1,5 +1,4 @@
 import type { Attempt } from '../../domain/attempt/attempt';
-import { isAttemptSettled } from '../../domain/attempt/statuses';
 import type { TaskEvent } from '../../domain/generation/decision';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
 import { isTerminal } from '../../domain/generation/statuses';
@@ -187,14 +186,12 @@ const commit = async (
   decision: SubmitDecision,
 ): Promise<Done<Applied>> => {
   const { verdict, jobId, actor } = decision;
-  const others = (await tx.attempts.listOfTask(task.id)).filter(({ id }) => id !== attempt.id);
   const applied = await applyEvent(context, tx, {
     task,
     attempt,
     event: eventOf(verdict),
     origin: { source: 'admin', payload: { actor, verdict, ...(jobId === null ? {} : { jobId }) } },
     ...(jobId === null ? {} : { attemptPatch: { jobId } }),
-    othersAreOver: others.every(({ status }) => isAttemptSettled(status)),
     // A person has waited long enough.
     retryAt: context.clock.now(),
     error: isTerminal(task.status) ? null : ERRORS[verdict],

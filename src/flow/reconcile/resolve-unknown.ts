@@ -77,7 +77,7 @@ const recordOutcome = async (
   if (provider === null) throw new Error(`Provider ${attempt.providerId} is not there`);
   const now = context.clock.now();
   const absentSince = outcome.kind === 'ABSENT' ? (attempt.absentSince ?? now) : null;
-  const event = attempt.status === 'ABANDONED' ? null : judge(attempt, provider, absentSince, now);
+  const event = judge(attempt, provider, absentSince, now);
   const attemptPatch = { reconcileTries: attempt.reconcileTries + 1, absentSince };
   if (event === null) {
     const retryAfterMs = outcome.kind === 'UNAVAILABLE' ? (outcome.retryAfterMs ?? 0) : 0;
@@ -112,6 +112,8 @@ const judge = (
   if (absentSince !== null && now.getTime() - absentSince.getTime() >= provider.absenceGraceMs) {
     return { type: 'confirmed_not_created', mayRetry: true };
   }
+  // Given up for lost once already: from here on only the job itself, or its confirmed absence, is news.
+  if (attempt.status === 'ABANDONED') return null;
   const sentAt = attempt.sentAt ?? attempt.createdAt;
   return now.getTime() - sentAt.getTime() > provider.unknownWindowMs
     ? { type: 'undecidable_window_over', retryByPolicy: provider.undecidablePolicy === 'RETRY' }

@@ -36,7 +36,7 @@ export const applyEvent = async (
   input: EventInput,
 ): Promise<Applied> => {
   const now = context.clock.now();
-  const decision = decide(factsOf(input), input.event);
+  const decision = decide(factsOf(input, await othersAreOver(tx, input)), input.event);
   const freeSlot = decision.effects.some((effect) => effect.kind === 'FREE_SLOT');
   const patch = attemptPatchOf(context, input, decision, now);
   await recordFindings(context, tx, input, decision, now);
@@ -53,7 +53,18 @@ export const applyEvent = async (
   return { decision, moved: true, task, attempt, freeSlot };
 };
 
-const factsOf = (input: EventInput): TaskFacts => ({
+/**
+ * Whether a cancel waits for nothing but the attempt that the event speaks of. Asked only where it decides: of an earlier
+ * attempt, which was given up for lost, while a cancel waits.
+ */
+const othersAreOver = async (tx: Stores, { task, attempt }: EventInput): Promise<boolean> => {
+  if (task.status !== 'CANCEL_REQUESTED' || attempt === null) return false;
+  if (attempt.attemptNo === task.currentAttemptNo) return false;
+  const others = (await tx.attempts.listOfTask(task.id)).filter(({ id }) => id !== attempt.id);
+  return others.every(({ status }) => isAttemptSettled(status));
+};
+
+const factsOf = (input: EventInput, areOthersOver: boolean): TaskFacts => ({
   status: input.task.status,
   version: input.task.version,
   cancelReason: input.task.cancelReason,
@@ -66,7 +77,7 @@ const factsOf = (input: EventInput): TaskFacts => ({
           isCurrent: input.attempt.attemptNo === input.task.currentAttemptNo,
         },
   earlierAttemptUnknown: input.earlierAttemptUnknown ?? false,
-  othersAreOver: input.othersAreOver ?? false,
+  othersAreOver: areOthersOver,
 });
 
 /** Null: the attempt stays as it is. */

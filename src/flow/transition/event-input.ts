@@ -20,8 +20,6 @@ export interface EventInput {
     readonly payload?: Readonly<Record<string, unknown>> | null;
   };
   readonly earlierAttemptUnknown?: boolean;
-  /** No attempt but this one can have a living job. */
-  readonly othersAreOver?: boolean;
   readonly taskPatch?: TaskPatch;
   readonly attemptPatch?: AttemptPatch;
   readonly retryAt?: Date | null;
