@@ -6,6 +6,7 @@ import type { InboxStore, OutboxStore } from './stores/message-store';
 import type { MoneyStore } from './stores/money-store';
 import type { AuditStore, FindingStore, ModerationStore } from './stores/operations-store';
 import type { ProviderEventStore } from './stores/provider-event-store';
+import type { RepairStore } from './stores/repair-store';
 import type { TaskStore } from './stores/task-store';
 
 /** All stores over one connection. */
@@ -24,6 +25,7 @@ export interface Stores {
   readonly findings: FindingStore;
   readonly moderation: ModerationStore;
   readonly audit: AuditStore;
+  readonly repair: RepairStore;
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   createModerationStore,
 } from './stores/operations-store';
 import { createProviderEventStore } from './stores/provider-event-store';
+import { createRepairStore } from './stores/repair-store';
 import { gatherReads } from './stores/gathered-stores';
 import { createTaskStore } from './stores/task-store';
 import type { Outgoing } from './outbox-rows';
@@ -107,4 +108,5 @@ const createStores = (db: Database, outgoing: Outgoing, ledger: LedgerAccess): S
   findings: createFindingStore(db),
   moderation: createModerationStore(db),
   audit: createAuditStore(db),
+  repair: createRepairStore(db),
 });

@@ -38,6 +38,8 @@ export interface Attempt {
   readonly reconcileTries: number;
   /** Since when the provider's complete list has not shown the job; null while it was never absent. */
   readonly absentSince: Date | null;
+  /** When the provider first said that it succeeded and showed no output: it is asked once more before that counts. */
+  readonly emptySuccessAt: Date | null;
   readonly watchedUntil: Date | null;
   readonly sentAt: Date | null;
   readonly acceptedAt: Date | null;

@@ -99,6 +99,8 @@ export const FINDING_KINDS = [
   'INVOICE_ORPHAN',
   'INVOICE_LATE',
   'INVOICE_UNCHARGED_SUCCESS',
+  'LOST_MESSAGE',
+  'ORPHAN_OBJECT',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 

@@ -44,6 +44,7 @@ const recordCost = async (context: FlowContext, tx: Stores, attempt: Attempt): P
     now,
   });
   if (outcome === 'CONFLICT') await recordFinding(context, tx, attempt, 'COST_CONFLICT');
+  await tx.attempts.markCostBooked(attempt.id, now);
   if (rateMicros === null) await recordFinding(context, tx, attempt, 'COST_WITHOUT_RATE');
 };
 

@@ -337,23 +337,19 @@ const requestMissing = async (
   const now = context.clock.now();
   const triesBefore = Number(raw.facts?.['derivativeTries'] ?? 0);
   if (derived.failed.length === 0) {
-    const facts = { ...raw.facts, derivativeTries: 0 };
-    if (triesBefore > 0) await tx.assets.patch(raw, raw.status, { facts }, now);
+    const done = { ...raw, facts: { ...raw.facts, derivativeTries: 0 } };
+    if (triesBefore > 0) await noteNextTry(tx, done, null, now);
     return;
   }
   const triesDone = triesBefore + 1;
-  await tx.assets.patch(
-    raw,
-    raw.status,
-    { facts: { ...raw.facts, derivativeTries: triesDone } },
-    now,
-  );
   const verdict = judgeRetry('media', {
     triesDone,
     firstTryAt: derivativesSince(raw) ?? task.finishedAt ?? now,
     now,
     random: context.random(),
   });
+  const counted = { ...raw, facts: { ...raw.facts, derivativeTries: triesDone } };
+  await noteNextTry(tx, counted, verdict.kind === 'RETRY' ? verdict.at : null, now);
   if (verdict.kind === 'SPENT') {
     await tx.findings.record({
       id: context.ids.next(now),
@@ -392,4 +388,15 @@ const requestMissing = async (
 const derivativesSince = ({ facts }: Asset): Date | null => {
   const since = facts?.['derivativesSince'];
   return typeof since === 'string' ? new Date(since) : null;
+};
+
+/** When the next try is due, for the reconciler: its message may be lost. Null: none is planned any more. */
+const noteNextTry = async (
+  tx: Stores,
+  raw: Asset,
+  retryAt: Date | null,
+  now: Date,
+): Promise<void> => {
+  const facts = { ...raw.facts, retryAt: retryAt?.toISOString() ?? null };
+  await tx.assets.patch(raw, raw.status, { facts }, now);
 };

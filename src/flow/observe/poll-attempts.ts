@@ -63,6 +63,8 @@ const pollOne = async (
       sourceEventId: null,
       requestKey: attempt.requestKey,
       observation: outcome.observation,
+      // Asked a second time for an output, the provider's same words are an answer of their own.
+      isSecondAnswer: attempt.emptySuccessAt !== null,
     });
   }
   await scheduleNextPoll(context, attempt, outcome);

@@ -15,6 +15,8 @@ export interface Sighting {
   /** The attempt's key, from the callback's path or the attempt that was polled. */
   readonly requestKey: string | null;
   readonly observation: JobObservation;
+  /** The answer to a question that was asked once more: equal words are no repeat of the first. */
+  readonly isSecondAnswer?: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ export const recordObservation = async (
         providerId: sighting.providerId,
         accountId: sighting.accountId,
         source: sighting.source,
-        sourceEventId: sighting.sourceEventId ?? digestOf(sighting),
+        sourceEventId: sighting.sourceEventId ?? secondOf(sighting, digestOf(sighting)),
         jobId: sighting.observation.jobId,
         requestKey: sighting.observation.echoedRequestKey ?? sighting.requestKey,
         observation: sighting.observation,
@@ -47,6 +49,9 @@ export const recordObservation = async (
     return inserted;
   });
 };
+
+const secondOf = (sighting: Sighting, digest: string): string =>
+  sighting.isSecondAnswer === true ? `${digest}:again` : digest;
 
 /** Over everything the event says, never over job id and status alone; signatures in URLs change and do not count. */
 const digestOf = (sighting: Sighting): string => {

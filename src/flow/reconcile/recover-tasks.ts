@@ -110,6 +110,30 @@ export const endMediaWindows = async (context: FlowContext): Promise<number> => 
   return ended;
 };
 
+/** Outputs that nobody has helped to fetch within the window, and that the provider serves no longer: the task ends. */
+export const endRetention = async (context: FlowContext): Promise<number> => {
+  const now = context.clock.now();
+  // The address may end long before the provider forgets the output, so a person has the whole window.
+  const before = new Date(now.getTime() - context.settings.mediaReviewWindowMs);
+  const ids = await context.uow.stores.repair.listRetentionOver(before, now, BATCH);
+  let ended = 0;
+  for (const taskId of ids) {
+    const applied = await onTask(context, taskId, (task, attempt, tx) =>
+      task.status === 'OUTPUT_FETCHING' && task.needsOperator && task.updatedAt < before
+        ? applyEvent(context, tx, {
+            task,
+            attempt,
+            event: { type: 'retention_over' },
+            origin: { source: 'reconciler' },
+            error: { class: 'OUTPUT_FETCH', code: 'OUTPUT_RETENTION_OVER' },
+          })
+        : null,
+    );
+    if (applied?.moved === true) ended += 1;
+  }
+  return ended;
+};
+
 const onTask = async <T>(
   context: FlowContext,
   taskId: string,

@@ -1,4 +1,5 @@
 import type { Attempt } from '../../domain/attempt/attempt';
+import { isAttemptSettled } from '../../domain/attempt/statuses';
 import type { Task } from '../../domain/generation/task';
 import { isBookableCharge, isSameCharge } from '../../domain/provider/charge';
 import { FAILURE_POLICIES } from '../../domain/provider/failure-policy';
@@ -49,12 +50,15 @@ const reduce = async (
     tx.attempts.lock(found.id),
   ]);
   if (task === null || attempt === null) throw new Error(`Attempt ${found.id} is not there`);
-  const observation = tame(event.observation, context.clock.now());
+  const seen = tame(event.observation, context.clock.now());
+  const waits = waitsForOutput(event, attempt, seen);
+  // Its output may only be late: until the provider was asked once more the job counts as running.
+  const observation: JobObservation = waits ? { ...seen, status: 'RUNNING' } : seen;
   if (attempt.jobId !== null && attempt.jobId !== observation.jobId) {
     return recordSecondJob(context, tx, event, attempt);
   }
   // By what was said, not by what can be booked: a charge too strange for the books is not none.
-  const verdict = judgeFailure(context, task, event.observation);
+  const verdict = waits ? null : judgeFailure(context, task, event.observation);
   const applied = await applyEvent(context, tx, {
     task,
     attempt,
@@ -74,7 +78,10 @@ const reduce = async (
         code: observation.failure?.code ?? null,
       },
     },
-    attemptPatch: observedPatch(attempt, observation, context.clock.now()),
+    attemptPatch: {
+      ...observedPatch(attempt, observation, context.clock.now()),
+      ...(waits ? gracePatch(attempt, context.clock.now()) : {}),
+    },
     retryAt: verdict?.kind === 'RETRY' ? verdict.at : null,
     error: errorOf(observation),
   });
@@ -83,11 +90,26 @@ const reduce = async (
   await tx.providerEvents.markMatched(
     event.id,
     attempt.id,
-    outcomeOf(applied),
+    waits ? 'AWAITING_OUTPUT' : outcomeOf(applied),
     context.clock.now(),
   );
   return applied;
 };
+
+/** A job that succeeded and shows no output is asked about once more after this. */
+const OUTPUT_GRACE_MS = 3_000;
+
+const waitsForOutput = (event: ProviderEvent, attempt: Attempt, seen: JobObservation): boolean => {
+  if (seen.status !== 'SUCCEEDED' || seen.outputs.length > 0) return false;
+  if (isAttemptSettled(attempt.status)) return false;
+  const since = attempt.emptySuccessAt;
+  return since === null || event.receivedAt.getTime() - since.getTime() < OUTPUT_GRACE_MS;
+};
+
+const gracePatch = (attempt: Attempt, now: Date): AttemptPatch => ({
+  emptySuccessAt: attempt.emptySuccessAt ?? now,
+  nextPollAt: new Date((attempt.emptySuccessAt ?? now).getTime() + OUTPUT_GRACE_MS),
+});
 
 /**
  * An observation as the rows can hold it, whoever read it: one that cannot be written would come back forever and hold up

@@ -43,6 +43,7 @@ export type AttemptPatch = Partial<
     | 'sentAt'
     | 'acceptedAt'
     | 'completedAt'
+    | 'emptySuccessAt'
   >
 >;
 
@@ -72,6 +73,8 @@ export interface AttemptStore {
   listLeaseLost(now: Date, unleasedBefore: Date, limit: number): Promise<Attempt[]>;
   /** UNKNOWN attempts: to be reconciled. */
   listUnknown(limit: number): Promise<Attempt[]>;
+  /** Notes that its cost was brought to the books; once. */
+  markCostBooked(attemptId: string, now: Date): Promise<void>;
   /** How long the latest submits of an account that had a job kept their place, on average; null while none has ended. */
   meanHeldMs(accountId: string): Promise<number | null>;
   /** Every attempt that should hold a slot, for the rebuild. */

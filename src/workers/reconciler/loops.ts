@@ -1,5 +1,12 @@
 import { rescueSettlements } from '../../flow/bill/settle-later';
 import {
+  expireOrphans,
+  findHeldMismatches,
+  rescueCosts,
+  rescueDerivatives,
+  resolveFindings,
+} from '../../flow/reconcile/find-anomalies';
+import {
   createOrphanMatcher,
   keepPartitions,
   rebuildSlots,
@@ -9,6 +16,7 @@ import {
 } from '../../flow/reconcile/recover-resources';
 import {
   endMediaWindows,
+  endRetention,
   expireOverdue,
   recoverLostLeases,
   rescueStuck,
@@ -39,14 +47,21 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       return { busy: false, dueAt: null };
     }),
     loop(container, 'recover-resources', null, 10_000, async () => {
+      const began = context.clock.now();
       await rescueStuck(context);
       await rescueSettlements(context);
       await rescueValidations(context);
+      await rescueCosts(context);
+      await rescueDerivatives(context);
       await endMediaWindows(context);
+      await endRetention(context);
+      await expireOrphans(context);
+      await findHeldMismatches(context);
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
       await sweepQuarantine(context, objects);
       await sweepLeftovers();
+      await resolveFindings(context, began);
       return { busy: false, dueAt: null };
     }),
     loop(container, 'partitions', null, 3_600_000, async () => {

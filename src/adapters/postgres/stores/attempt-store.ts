@@ -40,6 +40,9 @@ export const createAttemptStore = (db: Database): AttemptStore => ({
   listLeaseLost: (now, unleasedBefore, limit) =>
     run<Attempt>(db, 'list-lease-lost-attempts', { now, unleasedBefore, limit }),
   listUnknown: (limit) => run<Attempt>(db, 'list-unknown-attempts', { limit }),
+  markCostBooked: async (attemptId, now) => {
+    await run(db, 'mark-cost-booked', { attemptId, now });
+  },
   meanHeldMs: async (accountId) =>
     (
       await runForOnly<{ heldMs: number | null }>(db, 'read-mean-held-of-account', {
