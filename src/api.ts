@@ -4,16 +4,17 @@ import { createPrisma } from './adapters/postgres/prisma-client';
 import { createInvoiceReads, createReadModel } from './adapters/postgres/read-model';
 import { createOperatorReads } from './adapters/postgres/read-model/operator-reads';
 import { createApiServer } from './resolvers/server';
+import { armFromConfig } from './runtime/arm-crash-points';
 import { ConfigError, readConfig } from './runtime/config';
 import { createContainer } from './runtime/container';
-import { armFrom, onStopSignal } from './runtime/run-worker';
+import { onStopSignal } from './runtime/run-worker';
 
 /** A revoked key keeps its open sockets for at most this long; the promise to partners is 5 s. */
 const REVOCATION_CHECK_MS = 2_000;
 
 const main = async (): Promise<void> => {
   const config = readConfig();
-  armFrom(config.crashPoint, config.production);
+  armFromConfig(config);
   const container = createContainer(config, 'api');
   const { context, log, objects } = container;
   const prisma = createPrisma({

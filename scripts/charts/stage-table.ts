@@ -18,7 +18,7 @@ const STAGE_ROWS = {
     runs: ['api', 'asset-validator'],
     groups: ['asset-validator'],
     sends: ['asset.validation.requested', 'asset.status.changed'],
-    crashWords: ['upload'],
+    crashWords: ['upload', 'store'],
   },
   create: {
     runs: ['api'],
@@ -26,12 +26,12 @@ const STAGE_ROWS = {
     sends: ['generation.queued', 'task.status.changed'],
     crashWords: ['create'],
   },
-  relay: { runs: ['outbox-relay'], groups: [], sends: [], crashWords: ['relay'] },
+  relay: { runs: ['outbox-relay'], groups: [], sends: [], crashWords: ['relay', 'consume'] },
   schedule: {
     runs: ['scheduler'],
     groups: ['scheduler'],
     sends: ['attempt.dispatch.requested'],
-    crashWords: ['schedule'],
+    crashWords: ['schedule', 'slot'],
   },
   submit: {
     runs: ['provider'],
@@ -43,7 +43,7 @@ const STAGE_ROWS = {
     runs: ['callback', 'poller'],
     groups: [],
     sends: ['provider.status.observed'],
-    crashWords: ['callback', 'poll'],
+    crashWords: ['observe', 'callback', 'poll'],
   },
   reduce: {
     runs: ['reducer'],

@@ -1,3 +1,4 @@
+import { crashpoint } from '../ports/crash-points';
 import type { ConsumerGroup, Envelope } from '../ports/messages';
 import type { Stores } from '../ports/unit-of-work';
 import type { FlowContext } from './flow-context';
@@ -40,6 +41,7 @@ export const consumeOnce = async <T>(
 
 const refuseRepeat = async (entered: Promise<boolean>): Promise<void> => {
   if (!(await entered)) throw new RepeatedDelivery();
+  crashpoint('consume.after_inbox_before_effect');
 };
 
 /** Rolls the transaction of a repeat back. */

@@ -38,8 +38,11 @@ const schema = z.object({
   AIVEDIO_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   AIVEDIO_FFMPEG: z.string().optional(),
   AIVEDIO_FFPROBE: z.string().optional(),
+  /** Tests only: `name@hit` of src/ports/crash-points.ts, or `parent`: armed over the process channel. */
   AIVEDIO_CRASH_POINT: z.string().optional(),
   AIVEDIO_CLOCK_OFFSET_MS: z.coerce.number().int().default(0),
+  /** `relay`: claim, publish and mark one after the other, as a bus that is no table of this database needs it. */
+  AIVEDIO_OUTBOX_MOVER: z.enum(['statement', 'relay']).default('statement'),
   /** `parent`: set by the program that starts all processes of one machine and carries their rings. */
   AIVEDIO_BELL: z.enum(['postgres', 'parent']).default('postgres'),
   /** Workers in processes of their own, several in one, or by the number of processors: of `npm start` and the demo. */
@@ -102,6 +105,7 @@ export interface Config {
   readonly ffprobe: string | null;
   readonly crashPoint: string | null;
   readonly clockOffsetMs: number;
+  readonly outboxMover: 'statement' | 'relay';
   readonly bell: 'postgres' | 'parent';
   readonly processes: 'separate' | 'grouped' | 'auto';
   readonly poolMax: number;
@@ -189,6 +193,7 @@ const shape = (values: Parsed): Config => {
     ffprobe: values.AIVEDIO_FFPROBE ?? null,
     crashPoint: values.AIVEDIO_CRASH_POINT ?? null,
     clockOffsetMs: values.AIVEDIO_CLOCK_OFFSET_MS,
+    outboxMover: values.AIVEDIO_OUTBOX_MOVER,
     bell: values.AIVEDIO_BELL,
     processes: values.AIVEDIO_PROCESSES,
     poolMax: values.AIVEDIO_POOL_MAX,

@@ -1,6 +1,7 @@
 import { backoffMs } from '../domain/scheduling/retry-budget';
 import type { Consumer } from '../flow/consume';
 import type { Clock } from '../ports/clock';
+import { crashpoint } from '../ports/crash-points';
 import type { Log } from '../ports/log';
 import type { Delivery, HandOver, MessageBus } from '../ports/message-bus';
 import type { ConsumerGroup, MessageType } from '../ports/messages';
@@ -87,6 +88,7 @@ const receiveOnce = async (
     leaseMs: options.leaseMs,
     now: options.clock.now(),
   });
+  if (deliveries.length > 0) crashpoint('consume.after_lease_before_work');
   for (const delivery of deliveries) work.take(delivery);
   if (deliveries.length === 0 && asksWhenDue) {
     const dueAt = await options.bus.nextDueAt(options.group);
@@ -215,6 +217,7 @@ const createAcknowledgements = (options: ConsumerOptions) => {
     const batch = done;
     done = [];
     if (batch.length === 0) return;
+    crashpoint('consume.after_work_before_ack');
     try {
       await options.bus.acknowledge(options.group, batch);
     } catch (error) {

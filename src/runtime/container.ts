@@ -16,6 +16,7 @@ import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
 import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
 import { createPostgresSlots } from '../adapters/postgres/slots/postgres-slots';
 import { createInstanceStore } from '../adapters/postgres/stores/instance-store';
+import { createOutboxRelayStore } from '../adapters/postgres/stores/outbox-relay-store';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
 import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog';
 import { createProcessBell } from '../adapters/process-bell/process-bell';
@@ -24,6 +25,7 @@ import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
 import { sweepTempFolders } from '../adapters/scratch/temp-folders';
 import { createLog } from '../adapters/telemetry/pino-log';
 import type { FlowContext } from '../flow/flow-context';
+import { createOutboxRelay } from '../flow/relay/relay-outbox';
 import { bellOfGroup, ringGroups } from '../flow/relay/ring-groups';
 import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
@@ -33,6 +35,7 @@ import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { Slots } from '../ports/slots';
 import type { AccountRow } from '../ports/stores/catalog-store';
+import type { OutboxMover } from '../ports/stores/message-store';
 import type { UnitOfWork } from '../ports/unit-of-work';
 import type { Config } from './config';
 import { createMediaParts, tempDirOf, type MediaParts } from './media-parts';
@@ -63,7 +66,7 @@ export interface Container {
   readonly bus: MessageBus;
   /** Used by the consumers of a process with several workers. */
   readonly handOver: HandOver;
-  readonly mover: ReturnType<typeof createPostgresOutboxMover>;
+  readonly mover: OutboxMover;
   readonly slots: Slots;
   readonly pubSub: ReturnType<typeof createPostgresPubSub>;
   readonly objects: ReturnType<typeof createDiskObjectStore>;
@@ -146,6 +149,9 @@ export const createContainer = (config: Config, name: string): Container => {
     return gateway;
   };
   const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
+  const bus = handOver.behind(
+    createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
+  );
   return {
     config,
     secrets,
@@ -155,14 +161,17 @@ export const createContainer = (config: Config, name: string): Container => {
     bell,
     looksTogether: false,
     dueLook: createDueLook(rebuildable),
-    bus: handOver.behind(
-      createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
-    ),
+    bus,
     handOver,
-    mover: createPostgresOutboxMover({
-      pool: rebuildable,
-      onMoved: ringGroups(bell),
-    }),
+    mover:
+      config.outboxMover === 'relay'
+        ? createOutboxRelay({
+            store: createOutboxRelayStore(facts),
+            bus,
+            log,
+            onMoved: ringGroups(bell),
+          })
+        : createPostgresOutboxMover({ pool: rebuildable, onMoved: ringGroups(bell) }),
     slots,
     pubSub,
     objects,

@@ -38,6 +38,8 @@ export interface PlatformOptions {
   /** More environment for the children, by name of the process or of a worker in it (`*` for all): crash points, faults, settings. */
   readonly childEnv?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly sandboxArgs?: readonly string[];
+  /** The longest pause before a process that keeps dying is started again (tests that kill many). */
+  readonly restartMsMax?: number;
   /** False: an embedded server that dies stays dead (tests of its absence). */
   readonly healDatabase?: boolean;
 }
@@ -88,6 +90,7 @@ const startLocked = async (options: PlatformOptions): Promise<Platform> => {
     log,
     inherited: inheritedEnvironment(),
     killAfterMs: config.drainMs * 2 + 2_000,
+    ...(options.restartMsMax === undefined ? {} : { restartMsMax: options.restartMsMax }),
   });
   const database =
     options.healDatabase === false

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 
 import type { WorkerName } from '../domain/stages';
-import { armCrashPoints, CRASH_POINTS, type CrashPoint } from '../ports/crash-points';
 import { announceLife } from './announce-life';
+import { armFromConfig } from './arm-crash-points';
 import { ConfigError, readConfig } from './config';
 import { createContainer, type Container } from './container';
 import { lookTogether } from './look-together';
@@ -39,7 +39,7 @@ export const runWorkers = (name: string, members: readonly Member[]): void => {
 
 const main = async (name: string, members: readonly Member[]): Promise<void> => {
   const config = readConfig();
-  armFrom(config.crashPoint, config.production);
+  armFromConfig(config);
   const container = createContainer(config, name);
   const workers = members.map((member) => member.name);
   const running = [announceLife(container, name), ...(await startAll(container, members))];
@@ -95,22 +95,6 @@ export const onStopSignal = (limitMs: number, stop: () => Promise<void>): void =
   process.on('SIGTERM', begin);
   process.on('SIGINT', begin);
   process.on('disconnect', begin);
-};
-
-/** A crash test names a point and, after `:`, which hit of it is the last (`submit.after_http_before_db:2`). */
-export const armFrom = (armed: string | null, production: boolean): void => {
-  if (armed === null) return;
-  if (production) throw new Error('Crash points are refused in production');
-  const [name, hit = '1'] = armed.split(':');
-  if (!CRASH_POINTS.includes(name as CrashPoint))
-    throw new Error(`There is no crash point ${String(name)}`);
-  let left = Number(hit);
-  armCrashPoints((reached) => {
-    if (reached !== name) return;
-    left -= 1;
-    // As if the power were cut: no handler, no flush, no goodbye.
-    if (left === 0) process.kill(process.pid, 'SIGKILL');
-  });
 };
 
 const serveHealth = (host: string, port: number, workers: readonly WorkerName[]): Server =>

@@ -26,6 +26,8 @@ export interface SupervisorOptions {
   readonly inherited: Readonly<Record<string, string | undefined>>;
   /** A stopping child is killed after this. */
   readonly killAfterMs: number;
+  /** The longest pause before a child that keeps dying is started again. */
+  readonly restartMsMax?: number;
   /** Carries what the children ring to each other. */
   readonly bells: Pick<BellSwitch, 'attach'>;
 }
@@ -35,6 +37,10 @@ export interface Supervisor {
   run(spec: ChildSpec): Promise<void>;
   /** Of a process by its name, or by that of a worker in it. */
   pidOf(name: string): number | null;
+  /** Says something to a child on its channel; lost when it does not run. */
+  tell(name: string, message: object): void;
+  /** Hears what children say on their channels, by name; answers how to stop. */
+  hear(listener: (name: string, message: unknown) => void): () => void;
   /** Stops every child with SIGTERM, in the order given; the others after them, together. */
   stop(): Promise<void>;
 }
@@ -57,8 +63,14 @@ interface Child {
  */
 export const createSupervisor = (options: SupervisorOptions): Supervisor => {
   const children = new Map<string, Child>();
+  const listeners = new Set<(name: string, message: unknown) => void>();
+  const restartMsMax = options.restartMsMax ?? RESTART_MS_MAX;
   let stopping = false;
   mkdirSync(options.logDir, { recursive: true });
+
+  const childOf = (name: string): Child | undefined =>
+    children.get(name) ??
+    [...children.values()].find(({ spec }) => spec.workers?.includes(name) === true);
 
   const launch = (child: Child, onReady: () => void, onEnd: (reason: string) => void): void => {
     const { spec } = child;
@@ -75,6 +87,7 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
       void untilAnswered(spec.readyUrl, () => child.process === launched).then(onReady);
     launched.on('message', (message) => {
       if ((message as { ready?: boolean }).ready === true) onReady();
+      for (const listener of listeners) listener(spec.name, message);
     });
     launched.on('error', (error) => onEnd(String(error)));
     launched.on('exit', (code, signal) => {
@@ -84,7 +97,7 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
       if (stopping) return;
       const lifeMs = Number((process.hrtime.bigint() - started) / 1_000_000n);
       child.deaths = lifeMs > STEADY_MS ? 1 : child.deaths + 1;
-      const waitMs = Math.min(RESTART_MS_FIRST * 2 ** (child.deaths - 1), RESTART_MS_MAX);
+      const waitMs = Math.min(RESTART_MS_FIRST * 2 ** (child.deaths - 1), restartMsMax);
       options.log.warn('a process ended and is started again', {
         name: spec.name,
         reason: signal ?? code,
@@ -124,11 +137,14 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
           },
         );
       }),
-    pidOf: (name) => {
-      const child =
-        children.get(name) ??
-        [...children.values()].find(({ spec }) => spec.workers?.includes(name) === true);
-      return child?.process?.pid ?? null;
+    pidOf: (name) => childOf(name)?.process?.pid ?? null,
+    tell: (name, message) => {
+      const child = childOf(name)?.process;
+      if (child?.connected === true) child.send(message, () => undefined);
+    },
+    hear: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     stop: async () => {
       stopping = true;

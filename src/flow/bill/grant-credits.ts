@@ -1,6 +1,7 @@
 import { ledgerKeys } from '../../domain/billing/outcomes';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
 import { MICROS_PER_CREDIT } from '../../domain/kernel/money';
+import { crashpoint } from '../../ports/crash-points';
 import type { Balance } from '../../ports/stores/money-store';
 import type { FlowContext } from '../flow-context';
 
@@ -64,6 +65,7 @@ export const grantCredits = async (
     if (outcome === 'CREATED') await recordGrant(context, tx, input, now);
     const balance = await tx.money.readBalance(input.tenantId);
     if (balance === null) throw new Error('The account just credited cannot be read');
+    crashpoint('operator.after_grant_before_commit');
     return { kind: 'GRANTED', repeated: outcome === 'REPLAY', balance };
   });
 };

@@ -2,6 +2,7 @@ import type { Attempt } from '../../domain/attempt/attempt';
 import type { CancelReason } from '../../domain/generation/statuses';
 import { isTerminal } from '../../domain/generation/statuses';
 import type { Task } from '../../domain/generation/task';
+import { crashpoint } from '../../ports/crash-points';
 import type { Slots } from '../../ports/slots';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
@@ -44,10 +45,12 @@ export const cancelGeneration = async (
       reason: input.reason,
       origin: { source: 'api', payload: { actor: input.actor } },
     });
+    crashpoint('cancel.before_commit');
     return { task: applied.task, applied };
   });
   if (result === null) return { kind: 'NOT_FOUND' };
   if (result.applied === null) return { kind: 'ALREADY_FINISHED', task: result.task };
+  crashpoint('cancel.after_commit_before_answer');
   await freeSlotAfterCommit(context, slots, result.applied);
   return {
     kind: 'ACCEPTED',

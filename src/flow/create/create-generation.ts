@@ -209,6 +209,7 @@ const commit = async (
       const inserted = await tx.tasks.insert(task, openingMessages(context, task, now), now);
       // A concurrent first request with the same key committed before us: its task is the answer.
       if (inserted === 'EXISTS') return 'LOST_RACE';
+      crashpoint('create.after_claim_before_reserve');
       // The account's row is every generation's of the tenant: taken last, it is held for the length of the commit.
       const [created] = await Promise.all([
         tx.tasks.read(task.id),

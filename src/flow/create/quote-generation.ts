@@ -1,5 +1,6 @@
 import type { RequestInput } from '../../domain/generation/normalize';
 import { refuse, type CreateRefusal, type Refusal } from '../../domain/generation/refusals';
+import { crashpoint } from '../../ports/crash-points';
 import type { Quote } from '../../ports/stores/catalog-store';
 import type { FlowContext } from '../flow-context';
 import { hashOf, prepareRequest } from './prepare-request';
@@ -37,5 +38,6 @@ export const quoteGeneration = async (
     expiresAt: new Date(now.getTime() + context.settings.quoteMs),
   };
   await stores.quotes.insert(quote, now);
+  crashpoint('create.after_quote_before_answer');
   return { kind: 'QUOTED', quote };
 };

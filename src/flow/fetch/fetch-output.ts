@@ -143,6 +143,7 @@ const refreshUrl = async (
       now,
     );
   });
+  crashpoint('fetch.after_refresh_before_download');
   return { kind: 'OUTPUT', output: first };
 };
 
@@ -213,6 +214,7 @@ const recordFetched = async (
       },
       rawAssetId,
     });
+    crashpoint('fetch.after_raw_before_commit');
     return;
   }
   const judged = judgeUnfetched(context, task, fetched);

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 
+import { crashpoint } from '../../ports/crash-points';
 import {
   OutputInterruptedError,
   type OutputOpening,
@@ -37,6 +38,7 @@ const chunks = async function* (
       for await (const chunk of current.body as AsyncIterable<Buffer>) {
         received += chunk.length;
         await onChunk();
+        crashpoint('fetch.after_bytes_before_end');
         yield chunk;
       }
       return;

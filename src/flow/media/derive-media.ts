@@ -115,6 +115,7 @@ const deriveOne = async (
   const prefix = derivativePrefix(raw.tenantId, raw.id, profile, PIPELINE_VERSION);
   for (const file of derivative.files) {
     const put = await putFile(deps.objects, `${prefix}${file.name}`, file, folder, signal);
+    crashpoint('media.after_file_before_next');
     if (put !== 'conflict') continue;
     // Encoders are not bit-exact across runs, and no row names the old file yet: it is replaced as a whole.
     await deps.objects.delete(`${prefix}${file.name}`);

@@ -242,6 +242,7 @@ const insertDerived = async (
     const row =
       inserted === 'CREATED' ? created : await tx.assets.findByBusinessKey(asset.businessKey);
     if (row === null) throw new Error(`Derivative ${asset.businessKey} cannot be read`);
+    crashpoint('finish.after_row_before_next');
     await tx.assets.patch(
       row,
       // Nothing of an output is playable before a person has approved it.

@@ -67,6 +67,7 @@ const pollOne = async (
       isSecondAnswer: attempt.emptySuccessAt !== null,
     });
   }
+  crashpoint('poll.after_db_before_next_poll');
   await scheduleNextPoll(context, attempt, outcome);
 };
 

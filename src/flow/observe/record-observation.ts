@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { canonicalJson } from '../../domain/generation/normalize';
 import type { JobObservation } from '../../domain/provider/vocabulary';
+import { crashpoint } from '../../ports/crash-points';
 import type { ProviderEvent } from '../../ports/stores/provider-event-store';
 import type { FlowContext } from '../flow-context';
 import { requestObservation } from './request-observation';
@@ -45,6 +46,7 @@ export const recordObservation = async (
       },
       new Date(now.getTime() + context.settings.orphanEventTtlMs),
     );
+    crashpoint('observe.after_event_before_commit');
     if (inserted === 'CREATED') await requestObservation(context, tx, id, null);
     return inserted;
   });

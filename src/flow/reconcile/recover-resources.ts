@@ -1,5 +1,6 @@
 import { admissionScopesOf } from '../../domain/scheduling/admission';
 import { accountLimitAt } from '../../domain/scheduling/routing';
+import { crashpoint } from '../../ports/crash-points';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Slots } from '../../ports/slots';
 import type { PartitionStore } from '../../ports/stores/operations-store';
@@ -35,6 +36,7 @@ export const createOrphanMatcher = (context: FlowContext): (() => Promise<number
         const type = 'provider.status.observed';
         const waits = (await tx.outbox.publishAgain([id], type, 'reducer', now)) !== null;
         if (!waits) await requestObservation(context, tx, id, null);
+        crashpoint('reconcile.after_orphan_asked_before_commit');
       });
       kept.set(id, { atMs: nowMs, waitMs: (last?.waitMs ?? ORPHAN_AGE_MS_MIN) * 2 });
       asked += 1;
@@ -72,6 +74,7 @@ export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<
   );
   const drift = changed.removed + changed.added;
   if (drift > 0) {
+    crashpoint('slot.after_rebuild_before_finding');
     await stores.findings.record({
       id: context.ids.next(now),
       kind: 'SLOT_DRIFT',
@@ -106,6 +109,7 @@ export const sweepUploads = async (context: FlowContext, objects: ObjectStore): 
       return true;
     });
     if (!closed) continue;
+    crashpoint('upload.after_expiry_before_delete');
     await objects.delete(session.quarantineKey);
     swept += 1;
   }

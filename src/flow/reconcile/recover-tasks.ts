@@ -22,6 +22,7 @@ export const expireOverdue = async (context: FlowContext, slots: Slots): Promise
         : null,
     );
     if (applied === null) continue;
+    crashpoint('reconcile.after_deadline_before_next');
     await freeSlotAfterCommit(context, slots, applied);
     if (applied.moved) moved += 1;
   }
@@ -77,6 +78,7 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
       if (locked === null || (locked.leaseUntil !== null && locked.leaseUntil > now)) return null;
       const step = await askStepAgain(context, tx, task, locked, 'reconciler');
       if (step === null) return null;
+      crashpoint('reconcile.after_rescue_before_commit');
       await tx.findings.record({
         id: context.ids.next(now),
         kind: 'STUCK_TASK',

@@ -31,6 +31,7 @@ export const createReconcileConsumer =
     const { consumed, result } = await consumeOnce(context, 'reconciler', envelope, async (tx) =>
       outcome === null ? null : recordOutcome(context, tx, attempt, outcome),
     );
+    crashpoint('reconcile.after_db_before_ack');
     if (result !== null) await freeSlotAfterCommit(context, deps.slots, result);
     return consumed;
   };

@@ -75,6 +75,7 @@ export const createOutboxRelay = (options: OutboxRelayOptions): OutboxMover => {
     const leaseUntil = new Date(now.getTime() + settings.leaseMs);
     const claimed = await store.claim(now, leaseUntil, outages > 0 ? 1 : limit);
     if (claimed.length === 0) return 0;
+    crashpoint('relay.after_claim_before_publish');
     const failure = await tryPublish(claimed, now);
     if (failure === null) {
       await finish(claimed, now);

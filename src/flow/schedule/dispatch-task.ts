@@ -101,7 +101,7 @@ const prepare = async (
 /** RETRY_WAIT → QUEUED once its time has come; the deadline and a cancel were judged by others under the same lock. */
 const requeueWhenDue = async (context: FlowContext, seen: Task): Promise<Task | null> => {
   if (seen.scheduleAt === null || seen.scheduleAt > context.clock.now()) return null;
-  return context.uow.transact(async (tx) => {
+  const requeued = await context.uow.transact(async (tx) => {
     const task = await tx.tasks.lock(seen.id);
     if (task === null || task.status !== 'RETRY_WAIT') return task;
     const applied = await applyEvent(context, tx, {
@@ -112,6 +112,8 @@ const requeueWhenDue = async (context: FlowContext, seen: Task): Promise<Task | 
     });
     return applied.task;
   });
+  crashpoint('schedule.after_requeue_before_slot');
+  return requeued;
 };
 
 const endTask = async (
@@ -287,6 +289,7 @@ const commitAttempt = async (
     });
     // Rolled back as a whole: an attempt that its task does not know would be sent by whoever finds it.
     if (!applied.moved) throw new Error(`Task ${task.id} did not take its new attempt`);
+    crashpoint('schedule.after_attempt_before_commit');
     return 'DISPATCHED';
   });
 

@@ -1,4 +1,5 @@
 import type { Attempt } from '../../domain/attempt/attempt';
+import { crashpoint } from '../../ports/crash-points';
 import type { Slots } from '../../ports/slots';
 import type { FlowContext } from '../flow-context';
 
@@ -12,6 +13,7 @@ export const freeSlotAfterCommit = async (
   ended: { readonly freeSlot: boolean; readonly attempt: Attempt | null },
 ): Promise<void> => {
   if (!ended.freeSlot || ended.attempt === null || ended.attempt.slotToken === null) return;
+  crashpoint('slot.after_commit_before_release');
   try {
     await slots.release(ended.attempt.id, ended.attempt.slotToken, context.clock.now());
   } catch (error) {
@@ -20,4 +22,5 @@ export const freeSlotAfterCommit = async (
       error: String(error),
     });
   }
+  crashpoint('slot.after_release_before_ack');
 };

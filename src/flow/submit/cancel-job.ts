@@ -33,6 +33,7 @@ export const createCancelConsumer =
     const { consumed } = await consumeOnce(context, 'provider', envelope, (tx) =>
       recordCancelAnswer(context, tx, attempt.id, attempt.taskId, outcome),
     );
+    crashpoint('cancel.after_db_before_ack');
     return consumed;
   };
 

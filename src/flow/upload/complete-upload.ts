@@ -1,6 +1,7 @@
 import type { Asset } from '../../domain/output/asset';
 import type { UploadRefusal } from '../../domain/output/upload-rules';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
+import { crashpoint } from '../../ports/crash-points';
 import type { ObjectHead, ObjectStore } from '../../ports/object-store';
 import type { UploadSession } from '../../ports/stores/asset-store';
 import type { FlowContext } from '../flow-context';
@@ -25,7 +26,7 @@ export const completeUpload = async (
   if (asset.status !== 'UPLOADING') return judgeRepeat(asset);
   if (asset.quarantineKey === null) throw new Error(`Upload ${asset.id} has lost its key`);
   const head = await objects.head(asset.quarantineKey);
-  return context.uow.transact(async (tx) => {
+  const completed = await context.uow.transact<CompleteUploadOutcome>(async (tx) => {
     const locked = await tx.assets.lock(input.assetId);
     const session = await tx.assets.lockUploadOfAsset(input.assetId);
     if (locked === null || session === null) {
@@ -56,8 +57,11 @@ export const completeUpload = async (
       ],
       now,
     );
+    crashpoint('upload.after_completion_before_commit');
     return { kind: 'COMPLETED', asset: validating };
   });
+  crashpoint('upload.after_completion_before_answer');
+  return completed;
 };
 
 /** Completed before: the same asset, whatever became of it. One whose time ran out never was. */

@@ -57,6 +57,7 @@ export const createValidationConsumer =
     crashpoint('upload.after_db_before_cleanup');
     if (result?.quarantineKey === null && asset.quarantineKey !== null)
       await deps.objects.delete(asset.quarantineKey);
+    crashpoint('upload.after_cleanup_before_ack');
     return consumed;
   };
 

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { crashpoint } from '../../../ports/crash-points';
 import type { DiskObjectStore } from './disk-object-store';
 import { RequestRefusedError } from './request-refusal';
 import type { Grant } from './url-signature';
@@ -20,6 +21,7 @@ export async function receiveObject(
   if (result.outcome === 'conflict') {
     throw new RequestRefusedError(409, 'ObjectExists', 'another object stands at this key');
   }
+  crashpoint('upload.after_bytes_before_answer');
   response.set('ETag', `"${sha256}"`).status(200).end();
 }
 

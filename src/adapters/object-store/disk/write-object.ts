@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { crashpoint } from '../../../ports/crash-points';
 import {
   ObjectMismatchError,
   ObjectTooLargeError,
@@ -73,6 +74,7 @@ async function publish(
 ): Promise<PutResult> {
   const { key, sizeBytes, sha256 } = head;
   await sealTemporaryDir(temporaryDir, head);
+  crashpoint('store.after_bytes_before_publish');
   for (;;) {
     if (await publishDir(layout, temporaryDir, key)) {
       return { sizeBytes, sha256, outcome: 'created' };
