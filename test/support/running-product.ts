@@ -45,13 +45,21 @@ const IMPATIENT = {
 };
 
 export const startProduct = async (
-  options: Pick<PlatformOptions, 'childEnv' | 'healDatabase' | 'processes'> = {},
+  options: Pick<
+    PlatformOptions,
+    'childEnv' | 'healDatabase' | 'processes' | 'sandboxArgs' | 'restartMsMax'
+  > & {
+    /** For the program that starts the processes, as `AIVEDIO_…`. */
+    readonly configEnv?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<RunningProduct> => {
+  const { configEnv, ...platformOptions } = options;
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'aivedio-product-'));
   const config = readConfig({
     AIVEDIO_DATA_DIR: dataDir,
     AIVEDIO_HTTP_PORT: '0',
     AIVEDIO_CALLBACK_PORT: '0',
+    ...configEnv,
   });
   const said: string[] = [];
   const note = (message: string): void => void said.push(message);
@@ -61,7 +69,7 @@ export const startProduct = async (
     log,
     anyPort: true,
     processes: 'separate',
-    ...options,
+    ...platformOptions,
     childEnv: { ...options.childEnv, '*': { ...IMPATIENT, ...options.childEnv?.['*'] } },
   });
   if (platform.firstStart === null) throw new Error('A fresh data folder must make its first key');

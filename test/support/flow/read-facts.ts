@@ -3,11 +3,14 @@ import type { Pool } from 'pg';
 import type { Facts } from '../../../src/domain/reconciliation/facts';
 import type { SandboxJob } from '../sandbox-process';
 
-const rows = async <T>(pool: Pool, sql: string): Promise<T[]> =>
+/** A pool, or one connection with a snapshot. */
+type Queryable = Pick<Pool, 'query'>;
+
+const rows = async <T>(pool: Queryable, sql: string): Promise<T[]> =>
   (await pool.query(sql)).rows as T[];
 
 /** The whole database as the invariants want it, by SQL of the test's own, and the provider's jobs beside it. */
-export const readFacts = async (pool: Pool, jobs: readonly SandboxJob[]): Promise<Facts> => {
+export const readFacts = async (pool: Queryable, jobs: readonly SandboxJob[]): Promise<Facts> => {
   const attempts = await rows<Facts['attempts'][number] & { requestKey: string }>(
     pool,
     `SELECT id, task_id AS "taskId", attempt_no AS "attemptNo", status, job_id AS "jobId",

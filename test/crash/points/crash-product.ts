@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import type { Pool } from 'pg';
+
+import { createPool } from '../../../src/adapters/postgres';
+import type { GraphqlClient } from '../../../src/client/graphql-client';
+import type { ArmAnswer, ArmRequest } from '../../../src/runtime/arm-crash-points';
+import { eventually } from '../../support/eventually';
+import { startProduct, type RunningProduct } from '../../support/running-product';
+import type { SandboxJob } from '../../support/sandbox-process';
+
+/** The whole product as its users run it, with a hand on each process. */
+export interface CrashProduct {
+  readonly client: GraphqlClient;
+  readonly pool: Pool;
+  readonly dataDir: string;
+  readonly tenantId: string;
+  /** The process dies at the `hit`th pass of the point, counted from now on. */
+  arm(process: string, pointAtHit: string): Promise<void>;
+  pidOf(process: string): number | null;
+  /** How often the process has said that it is ready. */
+  livesOf(process: string): number;
+  /** Stops a process in its tracks while `work` runs. */
+  whilePaused<T>(process: string, work: () => Promise<T>): Promise<T>;
+  rows<T>(sql: string, values?: readonly unknown[]): Promise<T[]>;
+  jobs(): Promise<readonly SandboxJob[]>;
+  /** Creates that reached the provider, by our own reference. */
+  posts(): Promise<Readonly<Record<string, number>>>;
+  queueFault(fault: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** As short as the product can bear: a death shall cost seconds. */
+const HASTE = {
+  AIVEDIO_CRASH_POINT: 'parent',
+  AIVEDIO_BUS_LEASE_MS: '2000',
+  AIVEDIO_SUBMIT_LEASE_MS: '3000',
+  AIVEDIO_STUCK_AFTER_MS: '5000',
+  AIVEDIO_POLL_MS_FIRST: '1000',
+  AIVEDIO_UPLOAD_TICKET_MS: '8000',
+  AIVEDIO_LOG_LEVEL: 'warn',
+};
+
+const LOOK_MS = 30_000;
+
+export const startCrashProduct = async (
+  childEnv: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+): Promise<CrashProduct> => {
+  const product = await startProduct({
+    childEnv: { ...childEnv, '*': { ...HASTE, ...childEnv['*'] } },
+    configEnv: { AIVEDIO_SANDBOX_CONCURRENCY: '200' },
+    sandboxArgs: ['--render', 'instant', '--callback-backoff-ms', '300'],
+    restartMsMax: 250,
+  });
+  try {
+    return await take(product);
+  } catch (error) {
+    await product.stop();
+    throw error;
+  }
+};
+
+const take = async (product: RunningProduct): Promise<CrashProduct> => {
+  const { platform, dataDir } = product;
+  const { supervisor } = platform;
+  const pool = createPool({
+    connectionString: platform.databaseUrl,
+    max: 4,
+    applicationName: 'crash run',
+    connectionTimeoutMs: LOOK_MS,
+    statementTimeoutMs: LOOK_MS,
+    idleInTransactionTimeoutMs: LOOK_MS,
+  });
+  await pool.query('UPDATE tenants SET in_flight_max = 200');
+  // The sandbox lists a job from the moment it has it: an absence needs no long proof here.
+  await pool.query('UPDATE providers SET absence_grace_ms = 1500');
+  const lives = new Map<string, number>();
+  const armed = new Map<string, string>();
+  supervisor.hear((name, message) => {
+    const said = message as Partial<ArmAnswer> & { readonly ready?: boolean };
+    if (said.ready === true) lives.set(name, (lives.get(name) ?? 0) + 1);
+    if (said.armed !== undefined) armed.set(name, said.armed);
+  });
+  const { sandbox } = JSON.parse(await readFile(path.join(dataDir, 'runtime.json'), 'utf8')) as {
+    readonly sandbox: { readonly apiKey: string };
+  };
+  const admin = async <T>(route: string, body?: unknown): Promise<T> => {
+    const response = await fetch(`${platform.sandboxUrl}/_admin/${route}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${sandbox.apiKey}`,
+        'content-type': 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`The provider's ${route}: HTTP ${response.status}`);
+    return (await response.json()) as T;
+  };
+  const pidOf = (name: string): number => {
+    const pid = supervisor.pidOf(name);
+    if (pid === null) throw new Error(`${name} does not run`);
+    return pid;
+  };
+  const { tenantId } = platform.firstStart ?? {};
+  if (tenantId === undefined) throw new Error('A fresh data folder must make its first tenant');
+  return {
+    client: product.client,
+    pool,
+    dataDir,
+    tenantId,
+    arm: async (name, pointAtHit) => {
+      armed.delete(name);
+      await eventually(
+        `${name} is armed with ${pointAtHit}`,
+        () => {
+          if (armed.get(name) === pointAtHit) return true;
+          // A process that has just died hears nothing: it is told until it answers.
+          supervisor.tell(name, { crashAt: pointAtHit } satisfies ArmRequest);
+          return null;
+        },
+        LOOK_MS,
+      );
+    },
+    pidOf: (name) => supervisor.pidOf(name),
+    livesOf: (name) => lives.get(name) ?? 0,
+    whilePaused: async (name, work) => {
+      const pid = pidOf(name);
+      process.kill(pid, 'SIGSTOP');
+      try {
+        return await work();
+      } finally {
+        if (supervisor.pidOf(name) === pid) process.kill(pid, 'SIGCONT');
+      }
+    },
+    rows: async <T>(sql: string, values: readonly unknown[] = []) =>
+      (await pool.query(sql, [...values])).rows as T[],
+    jobs: async () => (await admin<{ data: SandboxJob[] }>('jobs')).data,
+    posts: async () =>
+      (await admin<{ by_reference: Record<string, number> }>('requests')).by_reference,
+    queueFault: async (fault) => {
+      await admin('faults', { next: [fault] });
+    },
+    stop: async () => {
+      await pool.end();
+      await product.stop();
+    },
+  };
+};
