@@ -57,7 +57,7 @@ const schema = z.object({
   AIVEDIO_LEDGER_WAIT_MS: z.coerce.number().int().min(1).max(10_000).default(2_000),
   AIVEDIO_POLL_MS_FIRST: ms(2_000),
   AIVEDIO_POLL_MS_MAX: ms(30_000),
-  AIVEDIO_SLOT_TTL_MS: ms(60 * 60_000),
+  AIVEDIO_SLOT_TTL_MS: ms(2 * 60_000),
   AIVEDIO_SUBMIT_LEASE_MS: ms(45_000),
   AIVEDIO_ADMISSION_RETRY_MS: ms(2_000),
   AIVEDIO_PLATFORM_CONCURRENT_MAX: z.coerce.number().int().min(1).default(720),

@@ -39,9 +39,10 @@ export const describeLeases = ({ open, harness }: BusSuite): void => {
       await late.publish(makeQueuedMessages(1, harness().now()));
       const lateDeliveries = await late.receiveSome(1);
       await harness().pass(harness().leaseMs);
-      await present.receiveSome(1);
+      const presentDeliveries = await present.receiveSome(1);
 
       await late.acknowledge(lateDeliveries);
+      expect(await present.extend(presentDeliveries)).toBe(1);
       await harness().pass(harness().leaseMs);
       expect(only(await present.receiveSome(1)).deliveries).toBe(3);
     });

@@ -275,6 +275,6 @@ export const scenarios = {
   /** The answer of the create is lost: the job is found by asking. */
   unknown: faulty(['answer_lost', 'filtered'], 'FAILED_FINAL'),
   /** The answer comes after the lease has ended: the reconciler takes the worker for dead. */
-  lateAnswer: faulty(['slow', 'filtered'], 'FAILED_FINAL', { slow_ms: 6_000 }),
+  lateAnswer: faulty(['slow', 'callback_never', 'filtered'], 'FAILED_FINAL', { slow_ms: 6_000 }),
   staleUrl: faulty('url_expired', 'SUCCEEDED'),
 } as const satisfies Record<string, Scenario>;

@@ -191,6 +191,19 @@ describe('callbacks', () => {
 });
 
 describe('an observation', () => {
+  it('is written together with its message, or not at all', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: ['hang', 'callback_never'] });
+    await say(flow, await flow.attempt(id), { progress: 10 });
+    // Of one transaction: the row that was written first would otherwise outlive a death between both.
+    expect(
+      await flow.look(
+        `SELECT e.xmin = m.xmin AS together FROM provider_events e
+         LEFT JOIN outbox_events m ON m.aggregate_id = e.id WHERE e.request_key IS NOT NULL`,
+      ),
+    ).toEqual([{ together: true }]);
+  });
+
   it('never moves progress back, nor to the end before the end (case 25)', async () => {
     const flow = await open();
     const { id } = await flow.submit({ fault: ['hang', 'callback_never'] });

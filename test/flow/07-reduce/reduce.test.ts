@@ -126,6 +126,21 @@ describe('the reducer', () => {
     ]);
     expect((await flow.task(id)).status).toBe('OUTPUT_FETCHING');
   });
+
+  it('that dies before its commit has changed nothing of its money', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'filtered' });
+    await flow.jobReached(id);
+    await flow.poll();
+    await flow.relay();
+    flow.crashAt('reduce.before_commit');
+    await expect(flow.deliver('reducer')).rejects.toThrow(SimulatedCrash);
+    expect((await flow.ledger(id)).map(({ kind }) => kind)).toEqual(['RESERVE']);
+    flow.disarm();
+    flow.clock.advance(16_000);
+    await flow.deliver('reducer');
+    expect((await flow.ledger(id)).map(({ kind }) => kind)).toEqual(['RESERVE', 'RELEASE']);
+  });
 });
 
 describe('an observation that makes no sense', () => {

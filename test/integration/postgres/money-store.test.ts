@@ -86,6 +86,15 @@ const expectBooksToBalance = async () => {
   expect(drifted).toEqual([]);
 };
 
+const untilOneWaits = (): Promise<true> =>
+  eventually('the second waits for the first', async () => {
+    const rows = await bench().look(
+      `SELECT 1 FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'store-test' AND wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0 ? true : null;
+  });
+
 const bench = useStores(8, () => expectBooksToBalance());
 
 const setUp = async (credits: bigint) => {
@@ -133,17 +142,27 @@ describe('opening a hold', () => {
     const late = await bench().uow.transact(async (tx) => {
       expect(await openHold(tenantId, taskId, 4n * CREDITS, tx)).toBe('CREATED');
       const waiting = openHold(tenantId, taskId, 4n * CREDITS);
-      await eventually('the second waits for the first', async () => {
-        const rows = await bench().look(
-          `SELECT 1 FROM pg_stat_activity
-           WHERE datname = current_database() AND application_name = 'store-test' AND wait_event_type = 'Lock'`,
-        );
-        return rows.length > 0 ? true : null;
-      });
+      await untilOneWaits();
       return { waiting };
     });
     expect(await late.waiting).toBe('REPLAY');
     expect(await entriesOf(taskId)).toHaveLength(1);
+  });
+
+  it('that waited for another generation of its tenant sees what that one took', async () => {
+    const { tenantId, taskId } = await setUp(10n * CREDITS);
+    const other = await addTask(bench(), tenantId);
+    const late = await bench().uow.transact(async (tx) => {
+      expect(await openHold(tenantId, taskId, 4n * CREDITS, tx)).toBe('CREATED');
+      const waiting = openHold(tenantId, other.id, 4n * CREDITS);
+      await untilOneWaits();
+      return { waiting };
+    });
+    expect(await late.waiting).toBe('CREATED');
+    expect(await bench().stores.money.readBalance(tenantId)).toEqual({
+      availableMicros: 2n * CREDITS,
+      heldMicros: 8n * CREDITS,
+    });
   });
 
   it('of eight at once for one generation books one; the others are replays', async () => {
@@ -216,6 +235,18 @@ describe('closing a hold', () => {
     expect(await closeHold(taskId, split(0n, 4n * CREDITS))).toBe('ALREADY_CLOSED');
     expect(await closeHold(taskId, split(1n, 1n))).toBe('ALREADY_CLOSED');
     expect(await entriesOf(taskId)).toHaveLength(2);
+  });
+
+  it('settles once, though another hold of the tenant would bear a second time', async () => {
+    const { tenantId, taskId } = await setUp(20n * CREDITS);
+    const other = await addTask(bench(), tenantId);
+    await openHold(tenantId, taskId, 4n * CREDITS);
+    await openHold(tenantId, other.id, 6n * CREDITS);
+    expect(await closeHold(taskId, split(3n * CREDITS, 1n * CREDITS))).toBe('CLOSED');
+    expect(await closeHold(taskId, split(1n * CREDITS, 3n * CREDITS))).toBe('ALREADY_CLOSED');
+    expect(await bench().stores.money.readBalance(tenantId)).toMatchObject({
+      heldMicros: 6n * CREDITS,
+    });
   });
 
   it('with amounts that are not the whole of the hold is a defect, and changes nothing', async () => {
