@@ -5,6 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { projectRoot } from '../../src/runtime/project-root';
+import { findMisfits } from './find-misfits';
 import { judgeRun, type ScenarioRun } from './judge-run';
 import { MUTANTS, type Mutant } from './mutants';
 
@@ -21,17 +22,6 @@ const readMutants = (args: readonly string[]): readonly Mutant[] => {
   if (chosen.length === 0) throw new Error(USAGE);
   return chosen;
 };
-
-/** An edit that no longer fits the source would test nothing. */
-const findMisfits = (mutants: readonly Mutant[]): string[] =>
-  mutants.flatMap(({ name, edits }) =>
-    edits.flatMap(({ file, from, times = 1 }) => {
-      const found = readFileSync(path.join(projectRoot(), file), 'utf8').split(from).length - 1;
-      return found === times
-        ? []
-        : [`${name}: ${file} has its text ${found} times and not ${times}`];
-    }),
-  );
 
 const keyOf = ({ scenario }: Mutant): string => `${scenario.file} ${scenario.test}`;
 

@@ -23,6 +23,8 @@ export interface CrashProduct {
   livesOf(process: string): number;
   /** Stops a process in its tracks while `work` runs. */
   whilePaused<T>(process: string, work: () => Promise<T>): Promise<T>;
+  /** Holds what the statement locks, for `$1` the tenant, while `work` runs. */
+  whileLocked<T>(sql: string, work: () => Promise<T>): Promise<T>;
   rows<T>(sql: string, values?: readonly unknown[]): Promise<T[]>;
   jobs(): Promise<readonly SandboxJob[]>;
   /** Creates that reached the provider, by our own reference. */
@@ -67,11 +69,11 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
   const { supervisor } = platform;
   const pool = createPool({
     connectionString: platform.databaseUrl,
-    max: 4,
+    max: 12,
     applicationName: 'crash run',
     connectionTimeoutMs: LOOK_MS,
     statementTimeoutMs: LOOK_MS,
-    idleInTransactionTimeoutMs: LOOK_MS,
+    idleInTransactionTimeoutMs: LOOK_MS * 2,
   });
   await pool.query('UPDATE tenants SET in_flight_max = 200');
   // The sandbox lists a job from the moment it has it: an absence needs no long proof here.
@@ -132,6 +134,17 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
         return await work();
       } finally {
         if (supervisor.pidOf(name) === pid) process.kill(pid, 'SIGCONT');
+      }
+    },
+    whileLocked: async (sql, work) => {
+      const holder = await pool.connect();
+      try {
+        await holder.query('BEGIN');
+        await holder.query(sql, [tenantId]);
+        return await work();
+      } finally {
+        await holder.query('ROLLBACK');
+        holder.release();
       }
     },
     rows: async <T>(sql: string, values: readonly unknown[] = []) =>

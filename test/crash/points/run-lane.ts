@@ -21,11 +21,12 @@ export interface Kill {
   readonly wrong: readonly string[];
 }
 
-const HIT_LIMIT_MS = 60_000;
-const RESTART_LIMIT_MS = 30_000;
-/** When the use cases under way do not come by often enough, another one is begun. */
-const ANOTHER_AFTER_MS = 3_000;
-const AT_ONCE_MAX = 8;
+/** Bounds against hanging, not measures of speed: the machine may be busy. */
+const HIT_LIMIT_MS = 120_000;
+const RESTART_LIMIT_MS = 60_000;
+/** When those under way have ended, or take this long, and the process lives, another use case is begun. */
+const ANOTHER_AFTER_MS = 15_000;
+const BEGUN_MAX = 12;
 
 /** Arms the point, runs its use case until the process has died at the hit, and follows everything to its end. */
 export const killAt = async (
@@ -75,7 +76,8 @@ const untilDead = async (
   let anotherAt = Date.now() + ANOTHER_AFTER_MS;
   while (!isDead()) {
     if (Date.now() > limit) return false;
-    if (Date.now() > anotherAt && running.count() < AT_ONCE_MAX) {
+    const due = running.open() === 0 || Date.now() > anotherAt;
+    if (due && running.count() < BEGUN_MAX) {
       running.another();
       anotherAt = Date.now() + ANOTHER_AFTER_MS;
     }
@@ -86,19 +88,22 @@ const untilDead = async (
 
 const begin = (product: CrashProduct, scenario: Scenario) => {
   const under: Promise<Ended>[] = [];
+  let settled = 0;
   return {
     count: (): number => under.length,
+    open: (): number => under.length - settled,
     another: (): void => {
       const one = scenario(product);
-      // Whoever waits for the death sees the failure afterwards.
-      one.catch(() => undefined);
+      const done = (): void => void (settled += 1);
+      // Whoever waits for the death sees a failure afterwards.
+      one.then(done, done);
       under.push(one);
     },
     ended: async (): Promise<{ ends: Ended[]; wrong: string[] }> => {
-      const settled = await Promise.allSettled(under);
+      const all = await Promise.allSettled(under);
       return {
-        ends: settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])),
-        wrong: settled.flatMap((each) =>
+        ends: all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])),
+        wrong: all.flatMap((each) =>
           each.status === 'rejected' ? [String((each.reason as Error).message)] : [],
         ),
       };

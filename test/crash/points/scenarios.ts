@@ -24,8 +24,9 @@ export interface Ended {
 /** A use case from its first request to its end; rejects when the end is another than the one it must come to. */
 export type Scenario = (product: CrashProduct) => Promise<Ended>;
 
-const END_LIMIT_MS = 90_000;
-const STEP_LIMIT_MS = 30_000;
+/** Bounds against hanging, not measures of speed: the machine may be busy. */
+const END_LIMIT_MS = 180_000;
+const STEP_LIMIT_MS = 60_000;
 const LOOK_AGAIN_MS = 100;
 const ENDS = ['SUCCEEDED', 'CANCELED', 'FAILED_FINAL', 'EXPIRED'];
 
@@ -104,14 +105,17 @@ const faulty =
 /** To an end that costs no media: the provider withholds its output and charges nothing. */
 const withheld = faulty('filtered', 'FAILED_FINAL');
 
-const cancel: Scenario = async (product) => {
-  const id = await createTask(product, { options: { fault: 'hang' } });
-  await look(
+const jobKnown = (product: CrashProduct, id: string): Promise<unknown> =>
+  look(
     product,
     `the job of ${id} is known`,
     "SELECT id FROM task_attempts WHERE task_id = $1 AND status IN ('ACKED', 'RUNNING')",
     [id],
   );
+
+const cancel: Scenario = async (product) => {
+  const id = await createTask(product, { options: { fault: 'hang' } });
+  await jobKnown(product, id);
   await cancelTask(product, id);
   return ending(product, id, ['CANCELED']);
 };
@@ -169,12 +173,7 @@ const overloaded: Scenario = async (product) => {
 /** The deadline is brought forward while the provider still works: it is asked to cancel. */
 const overdue: Scenario = async (product) => {
   const id = await createTask(product, { options: { fault: 'hang' } });
-  await look(
-    product,
-    `the job of ${id} is known`,
-    "SELECT id FROM task_attempts WHERE task_id = $1 AND status IN ('ACKED', 'RUNNING')",
-    [id],
-  );
+  await jobKnown(product, id);
   await product.rows('UPDATE generation_tasks SET deadline_at = now() WHERE id = $1', [id]);
   return ending(product, id, ['EXPIRED']);
 };
@@ -254,6 +253,42 @@ const lostSlots: Scenario = async (product) => {
   return ending(product, id, ['CANCELED']);
 };
 
+/** The ledger is out of reach while a generation ends: its settlement is a message, and booked once. */
+const deferred: Scenario = async (product) => {
+  const lives = product.livesOf('reducer');
+  const id = await createTask(product, { options: { fault: 'hang' } });
+  await jobKnown(product, id);
+  await cancelTask(product, id);
+  // Shared, so that several at once do not wait for each other; every booking waits for all of them.
+  await product.whileLocked('SELECT 1 FROM accounts WHERE tenant_id = $1 FOR SHARE', () =>
+    eventually(
+      `the settlement of ${id} was put off`,
+      async () => {
+        const [asked] = await product.rows(
+          "SELECT id FROM outbox_events WHERE aggregate_id = $1 AND type = 'billing.settlement.requested'",
+          [id],
+        );
+        // Settled before the lock was there, or its reducer has died: there is nothing to wait for.
+        const [over] = await product.rows(
+          "SELECT id FROM holds WHERE task_id = $1 AND status = 'CLOSED'",
+          [id],
+        );
+        return asked ?? over ?? (product.livesOf('reducer') > lives ? true : null);
+      },
+      STEP_LIMIT_MS,
+      LOOK_AGAIN_MS,
+    ),
+  );
+  await look(
+    product,
+    `the hold of ${id} is closed`,
+    "SELECT id FROM holds WHERE task_id = $1 AND status = 'CLOSED'",
+    [id],
+    END_LIMIT_MS,
+  );
+  return ending(product, id, ['CANCELED']);
+};
+
 export const scenarios = {
   clip,
   withheld,
@@ -269,6 +304,7 @@ export const scenarios = {
   lostMessage,
   slowReducer,
   lostSlots,
+  deferred,
   /** Failed and charged: a cost to book, and no media. */
   charged: faulty('failed_charged', 'FAILED_FINAL'),
   polled: faulty(['callback_never', 'filtered'], 'FAILED_FINAL'),
