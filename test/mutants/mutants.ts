@@ -116,9 +116,9 @@ export const MUTANTS: readonly Mutant[] = [
     does: 'creates a generation whether or not its price could be reserved',
     edits: [
       {
-        file: 'src/flow/create/create-generation.ts',
-        from: "if (outcome === 'CREATED') return;",
-        to: 'return;',
+        file: 'src/flow/bill/reserve-credits.ts',
+        from: "    case 'INSUFFICIENT_CREDITS':\n      return refuse(",
+        to: "    case 'INSUFFICIENT_CREDITS':\n      return null;\n      return refuse(",
       },
     ],
     scenario: {
@@ -377,10 +377,10 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: `${SQL}/refund-credits.sql`,
-        from: `:amountMicros::bigint + (
-        SELECT coalesce(sum(amount_micros), 0) FROM credit_ledger WHERE task_id = :taskId AND kind = 'REFUND'
-      )`,
-        to: ':amountMicros::bigint',
+        from: `coalesce(settled_micros, 0) - (
+    SELECT coalesce(sum(amount_micros), 0) FROM credit_ledger WHERE task_id = :taskId AND kind = 'REFUND'
+  ) AS left_micros`,
+        to: 'coalesce(settled_micros, 0) AS left_micros',
       },
     ],
     scenario: {

@@ -97,14 +97,25 @@ const runProduct = async (
 ): Promise<Result> => {
   if (tasks.length === 0) return { kills: [], left: [] };
   const product = await startCrashProduct(childEnv);
+  running = product;
   try {
     const kills = await runTasks(product, tasks, options.lanes);
     const left = [...(await findLeft(product)), ...(await findBroken(product))];
     for (const each of left) print(`WRONG at the end: ${each}`);
     return { kills, left };
   } finally {
+    running = null;
     await product.stop();
   }
+};
+
+let running: CrashProduct | null = null;
+
+/** The embedded server would outlive this program. */
+const stopOn = (signal: 'SIGINT' | 'SIGTERM'): void => {
+  process.once(signal, () => {
+    void (running?.stop() ?? Promise.resolve()).finally(() => process.exit(1));
+  });
 };
 
 const main = async (): Promise<number> => {
@@ -159,6 +170,8 @@ const report = (results: readonly Result[], options: Options, tookMs: number): n
   return violations.length + missed.length === 0 ? 0 : 1;
 };
 
+stopOn('SIGINT');
+stopOn('SIGTERM');
 main().then(
   (code) => {
     process.exitCode = code;
