@@ -162,6 +162,28 @@ export const grant = async (product: CrashProduct, reference: string): Promise<v
   );
 };
 
+export const importInvoice = async (
+  product: CrashProduct,
+  text: string,
+  at: Date,
+): Promise<void> => {
+  await mutate(
+    product,
+    `mutation Import($input: InvoiceImportInput!) {
+      invoiceImport(input: $input) { repeated userErrors { message code field } }
+    }`,
+    'invoiceImport',
+    {
+      provider: 'sandbox',
+      format: 'JSON_LINES',
+      periodStart: at.toISOString(),
+      periodEnd: new Date(at.getTime() + 1).toISOString(),
+      text,
+      reason: 'crash run',
+    },
+  );
+};
+
 interface OpenedUpload {
   readonly assetId: string;
   readonly url: string;
@@ -204,7 +226,9 @@ export const sendBytes = async (upload: OpenedUpload): Promise<void> => {
       headers: upload.headers,
       body: upload.bytes,
     });
-    if (!response.ok) throw new Error(`HTTP ${response.status} ${await response.text()}`);
+    const said = response.ok ? '' : `HTTP ${response.status} ${await response.text()}`;
+    if (response.status === 403) throw new RefusedError(said);
+    if (said !== '') throw new Error(said);
     return true;
   });
 };

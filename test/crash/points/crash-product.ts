@@ -29,6 +29,8 @@ export interface CrashProduct {
   jobs(): Promise<readonly SandboxJob[]>;
   /** Creates that reached the provider, by our own reference. */
   posts(): Promise<Readonly<Record<string, number>>>;
+  /** What the provider charged so far, as its own invoice says, one JSON line each. */
+  invoiceLines(): Promise<readonly string[]>;
   queueFault(fault: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -41,7 +43,7 @@ const HASTE = {
   AIVEDIO_STUCK_AFTER_MS: '5000',
   AIVEDIO_SLOT_TTL_MS: '10000',
   AIVEDIO_POLL_MS_FIRST: '1000',
-  AIVEDIO_UPLOAD_TICKET_MS: '8000',
+  AIVEDIO_UPLOAD_TICKET_MS: '15000',
   AIVEDIO_LOG_LEVEL: 'warn',
 };
 
@@ -88,8 +90,8 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
   const { sandbox } = JSON.parse(await readFile(path.join(dataDir, 'runtime.json'), 'utf8')) as {
     readonly sandbox: { readonly apiKey: string };
   };
-  const admin = async <T>(route: string, body?: unknown): Promise<T> => {
-    const response = await fetch(`${platform.sandboxUrl}/_admin/${route}`, {
+  const ask = async (route: string, body?: unknown): Promise<Response> => {
+    const response = await fetch(`${platform.sandboxUrl}/${route}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${sandbox.apiKey}`,
@@ -98,8 +100,10 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new Error(`The provider's ${route}: HTTP ${response.status}`);
-    return (await response.json()) as T;
+    return response;
   };
+  const admin = async <T>(route: string, body?: unknown): Promise<T> =>
+    (await (await ask(`_admin/${route}`, body)).json()) as T;
   const pidOf = (name: string): number => {
     const pid = supervisor.pidOf(name);
     if (pid === null) throw new Error(`${name} does not run`);
@@ -152,6 +156,7 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
     jobs: async () => (await admin<{ data: SandboxJob[] }>('jobs')).data,
     posts: async () =>
       (await admin<{ by_reference: Record<string, number> }>('requests')).by_reference,
+    invoiceLines: async () => (await (await ask('v1/invoice')).text()).split('\n').filter(Boolean),
     queueFault: async (fault) => {
       await admin('faults', { next: [fault] });
     },

@@ -9,6 +9,7 @@ import {
   createQuote,
   createTask,
   grant,
+  importInvoice,
   openUpload,
   sendBytes,
 } from './client-calls';
@@ -28,6 +29,7 @@ export type Scenario = (product: CrashProduct) => Promise<Ended>;
 const END_LIMIT_MS = 180_000;
 const STEP_LIMIT_MS = 60_000;
 const LOOK_AGAIN_MS = 100;
+const UPLOADS_MAX = 4;
 const ENDS = ['SUCCEEDED', 'CANCELED', 'FAILED_FINAL', 'EXPIRED'];
 
 const look = async <T>(
@@ -128,12 +130,21 @@ const quoted: Scenario = async (product) => {
   return ending(product, id, ['FAILED_FINAL']);
 };
 
-const upload: Scenario = async (product) => {
-  const opened = await openUpload(product);
-  await sendBytes(opened);
-  await completeUpload(product, opened.assetId);
-  return assetAt(product, opened.assetId, 'READY');
+/** Sends a picture; when its time ran out while the API was away, another upload is opened, as a client does. */
+const sendPicture = async (product: CrashProduct, fileName?: string): Promise<string> => {
+  for (let tries = 1; ; tries += 1) {
+    const opened = await openUpload(product, fileName);
+    try {
+      await sendBytes(opened);
+      await completeUpload(product, opened.assetId);
+      return opened.assetId;
+    } catch (error) {
+      if (tries === UPLOADS_MAX || !/expired/.test(String(error))) throw error;
+    }
+  }
 };
+
+const upload: Scenario = async (product) => assetAt(product, await sendPicture(product), 'READY');
 
 /** The client sends its bytes and walks away. */
 const abandonedUpload: Scenario = async (product) => {
@@ -143,12 +154,10 @@ const abandonedUpload: Scenario = async (product) => {
 };
 
 const uploadReview: Scenario = async (product) => {
-  const opened = await openUpload(product, 'nude.jpg');
-  await sendBytes(opened);
-  await completeUpload(product, opened.assetId);
-  await assetAt(product, opened.assetId, 'IN_REVIEW');
-  await approveAsset(product, opened.assetId);
-  return assetAt(product, opened.assetId, 'READY');
+  const id = await sendPicture(product, 'nude.jpg');
+  await assetAt(product, id, 'IN_REVIEW');
+  await approveAsset(product, id);
+  return assetAt(product, id, 'READY');
 };
 
 const promptReview: Scenario = async (product) => {
@@ -284,6 +293,26 @@ const deferred: Scenario = async (product) => {
   return ending(product, id, ['CANCELED']);
 };
 
+/** The provider's own invoice of a charge, imported until there is an answer: its item counts once. */
+const invoiced: Scenario = async (product) => {
+  const end = await scenarios.charged(product);
+  const [attempt] = await product.rows<{ key: string }>(
+    'SELECT request_key AS key FROM task_attempts WHERE task_id = $1',
+    [end.id],
+  );
+  const line = (await product.invoiceLines()).find((each) => each.includes(attempt?.key ?? '?'));
+  if (line === undefined) throw new Error(`The provider's invoice lacks ${end.id}`);
+  const { at, reference } = JSON.parse(line) as Readonly<Record<'at' | 'reference', string>>;
+  await importInvoice(product, `${line}\n`, new Date(at));
+  const counted = await product.rows(
+    'SELECT id FROM provider_invoice_items WHERE reference = $1 AND attempt_id IS NOT NULL',
+    [reference],
+  );
+  if (counted.length !== 1)
+    throw new Error(`The charge of ${end.id} counts ${counted.length} times`);
+  return end;
+};
+
 export const scenarios = {
   clip,
   withheld,
@@ -300,6 +329,7 @@ export const scenarios = {
   slowReducer,
   lostSlots,
   deferred,
+  invoiced,
   /** Failed and charged: a cost to book, and no media. */
   charged: faulty('failed_charged', 'FAILED_FINAL'),
   polled: faulty(['callback_never', 'filtered'], 'FAILED_FINAL'),
