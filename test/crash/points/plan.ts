@@ -115,8 +115,7 @@ export const PLANS: Readonly<Record<CrashPoint, Plan>> = {
   'reconcile.after_deadline_before_next': { process: 'reconciler', scenario: overdue },
   'reconcile.after_rescue_before_commit': { process: 'reconciler', scenario: lostMessage },
   'reconcile.after_orphan_asked_before_commit': { process: 'reconciler', scenario: slowReducer },
-  'operator.after_review_before_commit': { process: 'api', scenario: promptReview },
-  'operator.after_review_before_answer': { process: 'api', scenario: promptReview },
-  'operator.after_asset_review_before_commit': { process: 'api', scenario: uploadReview },
+  'operator.before_commit': { process: 'api', scenario: promptReview },
+  'operator.after_commit_before_answer': { process: 'api', scenario: uploadReview },
   'operator.after_grant_before_commit': { process: 'api', scenario: grantOnce },
 };
