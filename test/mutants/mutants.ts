@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/flow/consume.ts',
-        from: "if (!first) return { consumed: { kind: 'DUPLICATE' }, result: null };",
+        from: 'if (!(await entered)) throw new RepeatedDelivery();',
         to: '',
       },
     ],
