@@ -249,7 +249,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/flow/observe/record-observation.ts',
-        from: 'sourceEventId: sighting.sourceEventId ?? digestOf(sighting),',
+        from: 'sourceEventId: sighting.sourceEventId ?? secondOf(sighting, digestOf(sighting)),',
         to: 'sourceEventId: sighting.observation.jobId + sighting.observation.rawStatus,',
       },
     ],
