@@ -8,6 +8,7 @@ const TYPED = [
   'sandbox/**/*.ts',
   'test/**/*.ts',
   'bench/**/*.ts',
+  'chaos/**/*.ts',
   'scripts/**/*.ts',
 ];
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { locateMediaTools } from '../adapters/media/locate-ffmpeg';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createBellSwitch } from '../adapters/process-bell/bell-switch';
+import type { WorkerName } from '../domain/stages';
 import type { Log } from '../ports/log';
 import { inheritedEnvironment, type Config } from './config';
 import { lockDataFolder } from './data-folder-lock';
@@ -37,6 +38,8 @@ export interface PlatformOptions {
   readonly processes?: ProcessMode;
   /** More environment for the children, by name of the process or of a worker in it (`*` for all): crash points, faults, settings. */
   readonly childEnv?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Another program for a worker that has a process of its own, as a path. */
+  readonly scripts?: Readonly<Partial<Record<WorkerName, string>>>;
   readonly sandboxArgs?: readonly string[];
   /** The longest pause before a process that keeps dying is started again (tests that kill many). */
   readonly restartMsMax?: number;
@@ -185,7 +188,7 @@ const startChildren = async (
   const startWorkers = ({ name, workers }: PlannedProcess): Promise<void> => {
     const isAlone = workers.length === 1 && workers[0] === name;
     if (isAlone) {
-      const script = path.join(dist, `src/workers/${name}/main.js`);
+      const script = options.scripts?.[name] ?? path.join(dist, `src/workers/${name}/main.js`);
       return supervisor.run({ name, script, args: [], env: envOf(name) });
     }
     return supervisor.run({
