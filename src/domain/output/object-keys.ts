@@ -6,8 +6,14 @@
 /** Raised when a profile's output changes, so that old derivatives are never mistaken for new ones. */
 export const PIPELINE_VERSION = 1;
 
+export const QUARANTINE_PREFIX = 'quarantine/';
+
 export const quarantineKey = (tenantId: string, assetId: string): string =>
-  `quarantine/tenants/${tenantId}/assets/${assetId}/source`;
+  `${QUARANTINE_PREFIX}tenants/${tenantId}/assets/${assetId}/source`;
+
+/** The asset whose upload a key is; null for a key that was not made here. */
+export const assetOfQuarantineKey = (key: string): string | null =>
+  /^quarantine\/tenants\/[^/]+\/assets\/([0-9a-f-]{36})\/source$/.exec(key)?.[1] ?? null;
 
 export const inputKey = (tenantId: string, assetId: string): string =>
   `tenants/${tenantId}/assets/${assetId}/source`;

@@ -21,6 +21,7 @@ import {
   recoverLostLeases,
   rescueStuck,
 } from '../../flow/reconcile/recover-tasks';
+import { sweepStrayUploads } from '../../flow/reconcile/sweep-stray-uploads';
 import { createReconcileConsumer } from '../../flow/reconcile/resolve-unknown';
 import type { Container } from '../../runtime/container';
 import { consume, loop } from '../../runtime/parts';
@@ -60,6 +61,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
       await sweepQuarantine(context, objects);
+      await sweepStrayUploads(context, objects);
       await sweepLeftovers();
       await resolveFindings(context, began);
       return { busy: false, dueAt: null };

@@ -15,6 +15,9 @@ export interface CrashProduct {
   readonly client: GraphqlClient;
   readonly pool: Pool;
   readonly dataDir: string;
+  readonly databaseUrl: string;
+  /** What its processes are told beside their defaults. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly tenantId: string;
   /** The process dies at the `hit`th pass of the point, counted from now on. */
   arm(process: string, pointAtHit: string): Promise<void>;
@@ -115,6 +118,8 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
     client: product.client,
     pool,
     dataDir,
+    databaseUrl: platform.databaseUrl,
+    settings: HASTE,
     tenantId,
     arm: async (name, pointAtHit) => {
       armed.delete(name);

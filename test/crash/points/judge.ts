@@ -1,6 +1,9 @@
 import type { PoolClient } from 'pg';
 
+import { CHECKS } from '../../../src/flow/verify/check-list';
 import { findViolations, INVARIANTS } from '../../../src/domain/reconciliation/invariants';
+import { readConfig } from '../../../src/runtime/config';
+import { verifyStored } from '../../../src/runtime/verify';
 import { readFacts } from '../../support/flow/read-facts';
 import { eventually } from '../../support/eventually';
 import type { CrashProduct } from './crash-product';
@@ -15,7 +18,11 @@ const OWN_CHECKS = [
   'idle at the end',
 ] as const;
 
-export const checkCount = INVARIANTS.length + OWN_CHECKS.length;
+/** After each kill, and once more at the end. */
+export const checkCounts = {
+  eachKill: INVARIANTS.length + OWN_CHECKS.length,
+  atTheEnd: CHECKS.length,
+} as const;
 
 /** The product's invariants over raw SQL, in one snapshot, and the provider's own log beside it. */
 export const findBroken = async (product: CrashProduct): Promise<string[]> => {
@@ -135,4 +142,31 @@ const listLeft = async (product: CrashProduct): Promise<string[]> => {
       );
   }
   return found;
+};
+
+/** What is younger may still be under way: nothing is, when all have ended. */
+const SETTLE_MS = 5_000;
+
+/** All that `npm run cli -- verify` asks: of the rows, the provider's log, the object store, the logs and what was left over. */
+export const askVerify = async (product: CrashProduct): Promise<string[]> => {
+  const { violations } = await verifyStored({
+    config: readConfig({
+      AIVEDIO_DATA_DIR: product.dataDir,
+      AIVEDIO_DATABASE_URL: product.databaseUrl,
+      ...product.settings,
+    }),
+    log: QUIET,
+    settleMs: SETTLE_MS,
+    only: null,
+    canaries: [],
+  });
+  return violations.map(({ invariant, subject, detail }) => `${invariant}: ${subject}: ${detail}`);
+};
+
+const QUIET = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => QUIET,
 };

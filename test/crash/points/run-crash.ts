@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { CRASH_POINTS, type CrashPoint } from '../../../src/ports/crash-points';
 import { startCrashProduct, type CrashProduct } from './crash-product';
-import { checkCount, findBroken, findLeft } from './judge';
+import { askVerify, checkCounts, findLeft } from './judge';
 import { PLANS, type Plan } from './plan';
 import { killAt, type Kill } from './run-lane';
 
@@ -100,7 +100,7 @@ const runProduct = async (
   running = product;
   try {
     const kills = await runTasks(product, tasks, options.lanes);
-    const left = [...(await findLeft(product)), ...(await findBroken(product))];
+    const left = [...(await findLeft(product)), ...(await askVerify(product))];
     for (const each of left) print(`WRONG at the end: ${each}`);
     return { kills, left };
   } finally {
@@ -164,7 +164,9 @@ const report = (results: readonly Result[], options: Options, tookMs: number): n
     `recovery   median ${seconds(slowest[Math.floor(slowest.length / 2)] ?? 0)}, longest ${seconds(slowest.at(-1) ?? 0)}`,
   );
   print(`ends       ${[...ends].map(([end, count]) => `${count} ${end}`).join(', ')}`);
-  print(`invariants ${checkCount} checked after each kill and at the end`);
+  print(
+    `invariants ${checkCounts.eachKill} checked after each kill, ${checkCounts.atTheEnd} by verify at the end`,
+  );
   print(`violations ${violations.length}`);
   print(`time       ${seconds(tookMs)}`);
   return violations.length + missed.length === 0 ? 0 : 1;

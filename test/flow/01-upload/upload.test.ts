@@ -1,5 +1,6 @@
 import { decideAssetReview } from '../../../src/flow/operate/decide-review';
 import { sweepUploads } from '../../../src/flow/reconcile/recover-resources';
+import { sweepStrayUploads } from '../../../src/flow/reconcile/sweep-stray-uploads';
 import { useFlow } from '../../support/flow-harness';
 import { countEffects, expectRepeatStopped } from '../../support/flow/expectations';
 import { SimulatedCrash } from '../../support/flow/message-driver';
@@ -198,6 +199,37 @@ describe('the validation', () => {
     await flow.drain();
     expect((await readAsset(flow, assetId)).status).toBe('READY');
   });
+
+  it.each(['READY', 'FAILED'])(
+    'whose bytes stay in quarantine after a death, though the row is %s, is swept; what is under way stays',
+    async (status) => {
+      const flow = await open();
+      const { store } = flow.objectServer;
+      const bytes = await makePicture();
+      const { assetId, ticket } = await openUpload(flow, bytes);
+      await putBytes(ticket, bytes);
+      const key = (await readAsset(flow, assetId)).quarantineKey ?? '';
+      if (status === 'READY') {
+        await complete(flow, assetId);
+        await flow.relay();
+        flow.crashAt('upload.after_db_before_cleanup');
+        await expect(flow.deliver('asset-validator')).rejects.toThrow(SimulatedCrash);
+      } else {
+        flow.clock.advance(flow.context.settings.uploadTicketMs + 1_000);
+        flow.crashAt('upload.after_expiry_before_delete');
+        await expect(sweepUploads(flow.context, store)).rejects.toThrow(SimulatedCrash);
+      }
+      flow.disarm();
+      const other = await openUpload(flow, bytes);
+      await putBytes(other.ticket, bytes);
+      const otherKey = (await readAsset(flow, other.assetId)).quarantineKey ?? '';
+      expect((await readAsset(flow, assetId)).status).toBe(status);
+      expect(await readObject(flow, key)).not.toBeNull();
+      expect(await sweepStrayUploads(flow.context, store)).toBe(1);
+      expect(await readObject(flow, key)).toBeNull();
+      expect(await readObject(flow, otherKey)).not.toBeNull();
+    },
+  );
 
   test('the inbox of asset-validator stops a repeat', async () => {
     const flow = await open();
