@@ -109,6 +109,7 @@ const instantObjects: ObjectStore = {
   head: () => Promise.resolve(null),
   copy: () => Promise.resolve({ sizeBytes: CLIP.length, sha256: CLIP_SHA256, outcome: 'created' }),
   delete: () => Promise.resolve(),
+  deleteIfOlder: () => Promise.resolve(false),
   list: async function* () {
     yield* [];
   },

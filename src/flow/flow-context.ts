@@ -32,6 +32,8 @@ export interface FlowSettings {
   readonly relayLagAlarmMs: number;
   /** How long the bytes of a rejected upload are kept, for a person to release them. */
   readonly quarantineKeepMs: number;
+  /** Objects that no row names are deleted when they are older than this; longer than any step takes from a put to its row. */
+  readonly orphanObjectAgeMs: number;
 }
 
 /** What every use case stands on. */

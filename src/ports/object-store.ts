@@ -53,7 +53,10 @@ export interface ByteRange {
  *   segments are relative).
  * - `head` answers null for a missing key. `copy` is server-side and atomic; it has the outcomes of
  *   `putStream`. `delete` of a missing key succeeds.
- * - `list` yields keys in ascending order under a prefix, in pages, without loading all.
+ * - `deleteIfOlder` deletes what was last written, or put again with equal bytes, before a time, and answers whether it did.
+ *   A put that is answered before or while it runs is never undone by it.
+ * - `list` yields keys in ascending order (of their characters) under a prefix, without loading all: those after
+ *   `startAfter`, which need not exist, and at most `limit`.
  * - A store that is out of reach throws `ObjectStoreUnavailableError` (retryable).
  */
 export interface ObjectStore {
@@ -71,7 +74,11 @@ export interface ObjectStore {
   head(key: string): Promise<ObjectHead | null>;
   copy(fromKey: string, toKey: string): Promise<PutResult>;
   delete(key: string): Promise<void>;
-  list(prefix: string): AsyncIterable<ObjectHead>;
+  deleteIfOlder(key: string, modifiedBefore: Date): Promise<boolean>;
+  list(
+    prefix: string,
+    options?: { readonly startAfter?: string; readonly limit?: number },
+  ): AsyncIterable<ObjectHead>;
   presignPut(
     key: string,
     options: {

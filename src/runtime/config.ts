@@ -75,6 +75,8 @@ const schema = z.object({
   AIVEDIO_MEDIA_REVIEW_WINDOW_MS: ms(24 * 3_600_000),
   AIVEDIO_RELAY_LAG_ALARM_MS: ms(20_000),
   AIVEDIO_QUARANTINE_KEEP_MS: ms(7 * 24 * 3_600_000),
+  /** Longer than a step may take between its put and its row. */
+  AIVEDIO_ORPHAN_OBJECT_AGE_MS: ms(24 * 3_600_000).pipe(z.number().min(3_600_000)),
   AIVEDIO_BUS_LEASE_MS: ms(15_000),
   AIVEDIO_DRAIN_MS: ms(20_000),
   /** Scratch that nobody has touched for this long was left behind by a crash. */
@@ -228,6 +230,7 @@ const flowSettings = (values: Parsed): FlowSettings => ({
   mediaReviewWindowMs: values.AIVEDIO_MEDIA_REVIEW_WINDOW_MS,
   relayLagAlarmMs: values.AIVEDIO_RELAY_LAG_ALARM_MS,
   quarantineKeepMs: values.AIVEDIO_QUARANTINE_KEEP_MS,
+  orphanObjectAgeMs: values.AIVEDIO_ORPHAN_OBJECT_AGE_MS,
 });
 
 /** For child processes: PATH, locale and whatever else the platform needs. */

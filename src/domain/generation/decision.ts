@@ -100,6 +100,7 @@ export const FINDING_KINDS = [
   'INVOICE_LATE',
   'INVOICE_UNCHARGED_SUCCESS',
   'LOST_MESSAGE',
+  'ORPHAN_OBJECT',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 

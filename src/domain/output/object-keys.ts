@@ -34,3 +34,11 @@ export const derivativePrefix = (
   profile: string,
   pipelineVersion: number,
 ): string => `tenants/${tenantId}/assets/${rawAssetId}/${profile.toLowerCase()}/${pipelineVersion}/`;
+
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const PRODUCT_KEY = new RegExp(
+  `^(?:quarantine/)?tenants/(${UUID})/(?:assets|tasks)/${UUID}/[^/]`,
+);
+
+/** Whose object a key names; null: no key that is made here, so the object is somebody else's. */
+export const tenantOfKey = (key: string): string | null => PRODUCT_KEY.exec(key)?.[1] ?? null;

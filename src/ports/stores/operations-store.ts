@@ -1,7 +1,15 @@
 import type { FindingKind } from '../../domain/generation/decision';
 
 export type FindingSubject =
-  'task' | 'attempt' | 'asset' | 'provider_event' | 'slot' | 'tenant' | 'outbox' | 'invoice_item';
+  | 'task'
+  | 'attempt'
+  | 'asset'
+  | 'object'
+  | 'provider_event'
+  | 'slot'
+  | 'tenant'
+  | 'outbox'
+  | 'invoice_item';
 
 export interface FindingStore {
   /** One row per business key; a repeat refreshes `last_seen_at`. */

@@ -30,6 +30,8 @@ export interface RepairStore {
   listRetentionOver(before: Date, now: Date, limit: number): Promise<string[]>;
   /** Raw outputs of successes that lack a derivative and whose next try was due before `before`. */
   listRawToDeriveAgain(before: Date, limit: number): Promise<Asset[]>;
+  /** Those of the keys that no row names, and no generation that lives or has ended since may be about to name. */
+  listObjectsWithoutOwner(keys: readonly string[], endedSince: Date): Promise<string[]>;
   /** Ends findings of these kinds that no pass has seen since. */
   resolveNotSeen(kinds: readonly FindingKind[], since: Date, now: Date): Promise<void>;
   /** Ends findings of generations that stood still and have moved. */

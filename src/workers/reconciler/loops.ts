@@ -14,6 +14,7 @@ import {
   sweepQuarantine,
   sweepUploads,
 } from '../../flow/reconcile/recover-resources';
+import { createObjectSweep } from '../../flow/reconcile/sweep-objects';
 import {
   endMediaWindows,
   endRetention,
@@ -34,6 +35,7 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
   const { context, slots, objects, partitions, instances, provider, config, sweepLeftovers } =
     container;
   const matchOrphans = createOrphanMatcher(context);
+  const sweepObjects = createObjectSweep(context, objects);
   return [
     consume(container, 'reconciler', 4, {
       'attempt.reconcile.requested': createReconcileConsumer(context, provider),
@@ -64,6 +66,10 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
       await sweepStrayUploads(context, objects);
       await sweepLeftovers();
       await resolveFindings(context, began);
+      return { busy: false, dueAt: null };
+    }),
+    loop(container, 'sweep-objects', null, 60_000, async () => {
+      await sweepObjects();
       return { busy: false, dueAt: null };
     }),
     loop(container, 'partitions', null, 3_600_000, async () => {

@@ -8,6 +8,7 @@ import {
   type ObjectHead,
   type ObjectStore,
 } from '../../../src/ports/object-store';
+import { eventually } from '../../support/eventually';
 
 export interface ObjectStoreUnderTest {
   readonly store: ObjectStore;
@@ -231,6 +232,66 @@ export function describeObjectStore(
         expect(await listKeys(store, `${base}/none`)).toEqual([]);
       });
 
+      it('lists what comes after a key, also one that is not there, and no more than asked for', async () => {
+        const base = `t/${randomBytes(8).toString('hex')}`;
+        const names = ['a', 'a-b', 'a/0', 'a/b/c', 'a0', 'b/x/1', 'b/x/2'].sort();
+        for (const name of names) await put(`${base}/${name}`, Buffer.from(name));
+        const keys = names.map((name) => `${base}/${name}`);
+        for (const start of [...keys, `${base}/a/`, `${base}/a/b`, `${base}/b`, `${base}/b/x/10`]) {
+          expect(await listKeys(store, `${base}/`, { startAfter: start })).toEqual(
+            keys.filter((key) => key > start),
+          );
+        }
+        const paged: string[] = [];
+        for (let page = [''], left = 10; page.length > 0 && left > 0; left -= 1) {
+          page = await listKeys(store, `${base}/`, { startAfter: paged.at(-1) ?? '', limit: 2 });
+          expect(page.length).toBeLessThanOrEqual(2);
+          paged.push(...page);
+        }
+        expect(paged).toEqual(keys);
+        expect(await listKeys(store, `${base}/`, { limit: 0 })).toEqual([]);
+      });
+
+      it('deletes what nobody has put since a time, and only that', async () => {
+        const key = freshKey();
+        const bytes = randomBytes(10);
+        await put(key, bytes);
+        const written = (await store.head(key))?.modifiedAt ?? new Date(0);
+        expect(await store.deleteIfOlder(key, written)).toBe(false);
+        expect(await read(store, key)).toEqual(bytes);
+        expect(await store.deleteIfOlder(key, new Date(written.getTime() + 1))).toBe(true);
+        expect(await store.head(key)).toBeNull();
+        expect(await store.deleteIfOlder(key, new Date(Date.now() + HOUR_MS))).toBe(false);
+      });
+
+      it('takes an equal put as a sign of life, of a stream and of a copy', async () => {
+        const [from, key] = [freshKey(), freshKey()];
+        const bytes = randomBytes(10);
+        await put(from, bytes);
+        await put(key, bytes);
+        for (const again of [() => put(key, bytes), () => store.copy(from, key)]) {
+          const before = await laterThan(Date.now());
+          expect((await again()).outcome).toBe('reused');
+          expect(await store.deleteIfOlder(key, before)).toBe(false);
+        }
+        expect(await read(store, key)).toEqual(bytes);
+      });
+
+      it('never loses a put to a deletion of the old that runs at the same time', async () => {
+        for (let round = 0; round < 40; round += 1) {
+          const key = freshKey();
+          const bytes = randomBytes(10);
+          await put(key, bytes);
+          const before = await laterThan(Date.now());
+          const [written] = await Promise.all([
+            put(key, bytes),
+            ...[1, 2, 3].map(() => store.deleteIfOlder(key, before)),
+          ]);
+          expect(['created', 'reused']).toContain(written.outcome);
+          expect(await read(store, key)).toEqual(bytes);
+        }
+      });
+
       it('survives a writer and a deleter of the same folder', async () => {
         const base = `t/${randomBytes(8).toString('hex')}/deep/folder`;
         await Promise.all(
@@ -436,9 +497,21 @@ async function read(store: ObjectStore, key: string): Promise<Buffer | null> {
   return found === null ? null : buffer(found.body);
 }
 
-async function listKeys(store: ObjectStore, prefix: string): Promise<string[]> {
+/** A time of the clock that has passed `ms` by now. */
+async function laterThan(ms: number): Promise<Date> {
+  return eventually('the next millisecond', () => {
+    const now = Date.now();
+    return Promise.resolve(now > ms ? new Date(now) : undefined);
+  });
+}
+
+async function listKeys(
+  store: ObjectStore,
+  prefix: string,
+  options?: Parameters<ObjectStore['list']>[1],
+): Promise<string[]> {
   const heads: ObjectHead[] = [];
-  for await (const head of store.list(prefix)) heads.push(head);
+  for await (const head of store.list(prefix, options)) heads.push(head);
   return heads.map((head) => head.key);
 }
 

@@ -17,6 +17,7 @@ import {
   orNullIfMissing,
   readHead,
   removeObject,
+  removeObjectIfOlder,
   sweepTemporaryDirs,
   type DiskLayout,
 } from './object-files';
@@ -101,9 +102,17 @@ export class DiskObjectStore implements ObjectStore {
     await asStoreErrors(() => removeObject(this.layout, key));
   }
 
-  list(prefix: string): AsyncIterable<ObjectHead> {
+  async deleteIfOlder(key: string, modifiedBefore: Date): Promise<boolean> {
+    assertObjectKey(key);
+    return asStoreErrors(() => removeObjectIfOlder(this.layout, key, modifiedBefore));
+  }
+
+  list(
+    prefix: string,
+    options: Parameters<ObjectStore['list']>[1] = {},
+  ): AsyncIterable<ObjectHead> {
     assertListPrefix(prefix);
-    return listObjects(this.layout, prefix);
+    return listObjects(this.layout, prefix, options);
   }
 
   async presignPut(

@@ -1,4 +1,15 @@
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  utimes,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ObjectStoreUnavailableError, type ObjectHead } from '../../../ports/object-store';
@@ -53,6 +64,17 @@ export async function makeTemporaryDir(layout: DiskLayout): Promise<string> {
   return mkdtemp(join(layout.temporaryDir, 'run-'));
 }
 
+/** Notes at the bytes when they were last put; false: they are there no longer. */
+export async function renewObject(
+  layout: DiskLayout,
+  standing: ObjectHead,
+  now: Date,
+): Promise<boolean> {
+  // By the name of the bytes, so that another object that has come to the key meanwhile is not meant.
+  const renewed = utimes(bytesPath(layout, standing), now, now).then(() => true);
+  return (await orNullIfMissing(renewed)) !== null;
+}
+
 /** Writes the metadata beside the bytes and forces both to the disk. */
 export async function sealTemporaryDir(path: string, head: ObjectHead): Promise<void> {
   const { sizeBytes, sha256, contentType } = head;
@@ -64,6 +86,7 @@ export async function sealTemporaryDir(path: string, head: ObjectHead): Promise<
   } finally {
     await file.close();
   }
+  await utimes(join(path, sha256), head.modifiedAt, head.modifiedAt);
   await syncDir(path);
 }
 
@@ -101,6 +124,44 @@ export async function removeObject(layout: DiskLayout, key: string): Promise<voi
     await rm(grave, { recursive: true, force: true });
   }
   await pruneEmptyParents(layout, dirname(target));
+}
+
+/**
+ * Takes an object away that was last put before a time. Whoever puts it again meanwhile either is seen in what was taken
+ * away, which then comes back, or finds the place free and publishes anew.
+ */
+export async function removeObjectIfOlder(
+  layout: DiskLayout,
+  key: string,
+  before: Date,
+): Promise<boolean> {
+  const target = objectDir(layout, key);
+  if (!(await isOlder(target, before))) return false;
+  const grave = await makeTemporaryDir(layout);
+  const taken = join(grave, 'object');
+  try {
+    const moved = await orNullIfMissing(rename(target, taken).then(() => true));
+    if (moved === null) return false;
+    if (!(await isOlder(taken, before))) {
+      // False: an object has been put there already, and this one is not missed.
+      await publishDir(layout, taken, key);
+      return false;
+    }
+    await syncDir(dirname(target));
+  } finally {
+    await rm(grave, { recursive: true, force: true });
+  }
+  await pruneEmptyParents(layout, dirname(target));
+  return true;
+}
+
+/** Of the folder of an object; false too for one that is not there. */
+async function isOlder(path: string, before: Date): Promise<boolean> {
+  const text = await orNullIfMissing(readFile(join(path, META_NAME), 'utf8'));
+  if (text === null) return false;
+  const { sha256, modifiedAt } = META.parse(JSON.parse(text));
+  const bytes = await orNullIfMissing(stat(join(path, sha256)));
+  return bytes !== null && bytes.mtime < before && new Date(modifiedAt) < before;
 }
 
 async function pruneEmptyParents(layout: DiskLayout, from: string): Promise<void> {

@@ -16,6 +16,7 @@ import {
   makeTemporaryDir,
   publishDir,
   readHead,
+  renewObject,
   sealTemporaryDir,
   type DiskLayout,
 } from './object-files';
@@ -83,7 +84,10 @@ async function publish(
     // Null: the object that was in the way has been deleted since; the place is free again.
     if (standing === null) continue;
     const equal = standing.sha256 === sha256 && standing.sizeBytes === sizeBytes;
-    return { sizeBytes, sha256, outcome: equal ? 'reused' : 'conflict' };
+    if (!equal) return { sizeBytes, sha256, outcome: 'conflict' };
+    if (await renewObject(layout, standing, head.modifiedAt)) {
+      return { sizeBytes, sha256, outcome: 'reused' };
+    }
   }
 }
 

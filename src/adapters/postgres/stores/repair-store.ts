@@ -16,6 +16,10 @@ export const createRepairStore = (db: Database): RepairStore => ({
     ),
   listRawToDeriveAgain: (before, limit) =>
     run<Asset>(db, 'list-raw-to-derive-again', { before: before.toISOString(), limit }),
+  listObjectsWithoutOwner: async (keys, endedSince) =>
+    (await run<{ key: string }>(db, 'list-objects-without-owner', { keys, endedSince })).map(
+      ({ key }) => key,
+    ),
   resolveNotSeen: async (kinds, since, now) => {
     await run(db, 'resolve-findings-not-seen-since', { kinds, since, now });
   },
