@@ -499,8 +499,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/adapters/object-store/disk/write-object.ts',
-        from: "return { sizeBytes, sha256, outcome: equal ? 'reused' : 'conflict' };",
-        to: "if (equal) return { sizeBytes, sha256, outcome: 'reused' };\n    await rm(join(bytesPath(layout, standing), '..'), { recursive: true, force: true });",
+        from: "if (!equal) return { sizeBytes, sha256, outcome: 'conflict' };",
+        to: "if (!equal) await rm(join(bytesPath(layout, standing), '..'), { recursive: true, force: true });",
       },
     ],
     scenario: {
