@@ -6,7 +6,6 @@ import { FAILURE_POLICIES } from '../../domain/provider/failure-policy';
 import type { SubmitOutcome } from '../../domain/provider/vocabulary';
 import { backoffMs, judgeRetry } from '../../domain/scheduling/retry-budget';
 import type { AttemptPatch } from '../../ports/stores/attempt-store';
-import type { AccountRow } from '../../ports/stores/catalog-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { applyEvent, type Applied } from '../transition/apply-event';
@@ -26,18 +25,22 @@ export const recordSubmitOutcome = async (
   sent: Attempt,
   outcome: SubmitOutcome,
 ): Promise<Applied | null> => {
-  const [task, attempt, account] = await Promise.all([
+  const [task, attempt] = await Promise.all([
     tx.tasks.lock(sent.taskId),
     tx.attempts.lock(sent.id),
-    tx.catalog.readAccount(sent.accountId),
   ]);
   if (task === null || attempt === null) throw new Error(`Attempt ${sent.id} is not there`);
   switch (outcome.kind) {
     case 'ACCEPTED':
-      await noteCircuit(context, tx, account, false);
+      await noteCircuit(context, tx, sent.accountId, false);
       return recordAccepted(context, tx, task, attempt, outcome);
     case 'REJECTED':
-      await noteCircuit(context, tx, account, FAILURE_POLICIES[outcome.failure].tripsCircuit);
+      await noteCircuit(
+        context,
+        tx,
+        sent.accountId,
+        FAILURE_POLICIES[outcome.failure].tripsCircuit,
+      );
       if (FAILURE_POLICIES[outcome.failure].shrinksLimit) {
         await shrinkLimit(context, tx, sent.accountId, outcome.retryAfterMs);
       }
@@ -186,18 +189,11 @@ const shrinkLimit = async (
 const noteCircuit = async (
   context: FlowContext,
   tx: Stores,
-  account: AccountRow | null,
+  accountId: string,
   failed: boolean,
 ): Promise<void> => {
-  if (account === null) return;
-  const failures = failed ? account.circuitFailures + 1 : 0;
-  if (failures === account.circuitFailures && account.circuitOpenUntil === null) return;
   const now = context.clock.now();
-  const opens = failures >= context.settings.circuitFailuresMax;
-  await tx.catalog.noteCircuit(
-    account.id,
-    failures,
-    opens ? new Date(now.getTime() + context.settings.circuitOpenMs) : null,
-    now,
-  );
+  const { circuitFailuresMax, circuitOpenMs } = context.settings;
+  const openUntil = new Date(now.getTime() + circuitOpenMs);
+  await tx.catalog.noteCircuit(accountId, failed, circuitFailuresMax, openUntil, now);
 };

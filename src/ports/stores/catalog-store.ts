@@ -41,11 +41,15 @@ export interface CatalogStore {
   readProvider(providerId: string): Promise<Provider | null>;
   listAccounts(): Promise<AccountRow[]>;
   readAccount(accountId: string): Promise<AccountRow | null>;
-  /** Counts a submit's fate for the account's circuit; `openUntil` opens it for submits. */
+  /**
+   * Counts a submit's fate for the account's circuit: failures that come at once count each, and with `failuresMax` in a row
+   * it is open until `openUntil`. Anything else closes it.
+   */
   noteCircuit(
     accountId: string,
-    failures: number,
-    openUntil: Date | null,
+    failed: boolean,
+    failuresMax: number,
+    openUntil: Date,
     now: Date,
   ): Promise<void>;
   /**

@@ -46,6 +46,35 @@ describe('an open circuit', () => {
     expect((await flow.attempt(asked.id)).pollErrors).toBe(0);
   });
 
+  it('opens by failures that are recorded at once: none is lost', async () => {
+    const flow = await open();
+    const { id } = await flow.submit({ fault: 'hang' });
+    const attempt = await flow.attempt(id);
+    const { circuitFailuresMax, circuitOpenMs } = flow.context.settings;
+    const note = (failed: boolean): Promise<void> =>
+      flow.context.uow.transact((tx) =>
+        tx.catalog.noteCircuit(
+          attempt.accountId,
+          failed,
+          circuitFailuresMax,
+          new Date(flow.clock.now().getTime() + circuitOpenMs),
+          flow.clock.now(),
+        ),
+      );
+    const circuit = async (): Promise<unknown[]> =>
+      flow.look(
+        'SELECT circuit_failures AS failures, circuit_open_until IS NOT NULL AS open FROM provider_accounts',
+      );
+    await Promise.all(Array.from({ length: circuitFailuresMax - 1 }, () => note(true)));
+    expect(await circuit()).toEqual([{ failures: circuitFailuresMax - 1, open: false }]);
+    await note(false);
+    expect(await circuit()).toEqual([{ failures: 0, open: false }]);
+    await Promise.all(Array.from({ length: circuitFailuresMax }, () => note(true)));
+    expect(await circuit()).toEqual([{ failures: circuitFailuresMax, open: true }]);
+    await note(false);
+    expect(await circuit()).toEqual([{ failures: 0, open: false }]);
+  });
+
   it('is tried with one submit when its time is over; the others follow when that one is taken', async () => {
     const flow = await open();
     await breakCircuit(flow);

@@ -233,7 +233,7 @@ describe('the catalogue', () => {
       outputHosts: ['127.0.0.1'],
       chargesOnCancel: true,
     });
-    await catalog.noteCircuit('sandbox-1', 3, at(60), at(1));
+    for (let i = 0; i < 3; i += 1) await catalog.noteCircuit('sandbox-1', true, 3, at(60), at(1));
     expect(await catalog.listAccounts()).toEqual([
       {
         id: 'sandbox-1',

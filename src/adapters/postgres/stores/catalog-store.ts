@@ -23,8 +23,8 @@ export const createCatalogStore = (db: Database): CatalogStore => ({
   readProvider: (providerId) => runForOne<Provider>(db, 'read-provider', { providerId }),
   listAccounts: () => run<AccountRow>(db, 'list-accounts', {}),
   readAccount: (accountId) => runForOne<AccountRow>(db, 'read-account', { accountId }),
-  noteCircuit: async (accountId, failures, openUntil, now) => {
-    await run(db, 'note-circuit', { accountId, failures, openUntil, now });
+  noteCircuit: async (accountId, failed, failuresMax, openUntil, now) => {
+    await run(db, 'note-circuit', { accountId, failed, failuresMax, openUntil, now });
   },
   claimProbe: async (accountId, until, now) =>
     (await run(db, 'claim-circuit-probe-if-half-open', { accountId, until, now })).length > 0,
