@@ -52,6 +52,8 @@ const IMPATIENT = {
   AIVEDIO_POLL_MS_FIRST: '1500',
   AIVEDIO_POLL_MS_MAX: '4000',
   AIVEDIO_CIRCUIT_OPEN_MS: '2000',
+  // A 429 shrinks an account for this long: at the default a few of them would hold up the whole run.
+  AIVEDIO_THROTTLE_MS: '2000',
   AIVEDIO_LEFTOVER_AGE_MS: '45000',
   AIVEDIO_RECOVERY_WINDOW_MS: '40000',
   // A slot whose attempt was never committed, since Postgres went away between the two, is given up with its lease.
