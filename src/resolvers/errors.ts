@@ -120,10 +120,16 @@ export const toPublicError = (
     });
   }
   if (inner instanceof LedgerUnavailableError) {
+    log.warn('the ledger was out of reach', { requestId, path: formatted.path?.join('.') });
     return shown('BILLING_UNAVAILABLE', BILLING_UNAVAILABLE);
   }
   if (isUnavailable(inner)) {
     const { message } = unavailable();
+    log.warn('a part was out of reach', {
+      requestId,
+      path: formatted.path?.join('.'),
+      error: String((inner as Error).cause ?? inner),
+    });
     return shown('SERVICE_UNAVAILABLE', message);
   }
   if (inner instanceof GraphQLError) return shownOfLibrary(formatted, shown);

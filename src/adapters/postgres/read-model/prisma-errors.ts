@@ -17,9 +17,15 @@ const isUnavailable = (error: unknown): boolean => {
     }
     if (at instanceof Prisma.PrismaClientInitializationError) return true;
     if (isConnectionKind(at)) return true;
-    at = (at as { cause?: unknown }).cause;
+    at = innerOf(at);
   }
   return false;
+};
+
+/** A code that Prisma has no word for (P2039) carries the driver's error beside it, not as its cause. */
+const innerOf = (error: unknown): unknown => {
+  const { cause, meta } = error as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
+  return cause ?? meta?.driverAdapterError;
 };
 
 const CONNECTION_KINDS = new Set([
