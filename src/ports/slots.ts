@@ -15,7 +15,7 @@ export interface SlotScope {
  * - An expired lease still counts until `rebuild` takes it away: unknown attempts keep their slot.
  * - `rebuild` adds leases that given holders lack, makes those they have last, removes expired leases of anybody else,
  *   and counts anew. A lease that has not expired stays: its holder may be about to commit the attempt that proves it.
- *   Facts go before limits: in use may exceed a limit after it.
+ *   Facts go before limits: in use may exceed a limit after it. It tells what it found over a limit when it began.
  */
 export interface Slots {
   acquire(
@@ -34,5 +34,20 @@ export interface Slots {
     holders: readonly { readonly holder: string; readonly scopes: readonly SlotScope[] }[],
     ttlMs: number,
     now: Date,
-  ): Promise<{ readonly removed: number; readonly added: number }>;
+  ): Promise<Rebuilt>;
+}
+
+/** What a rebuild found that was not as it should be, and mended. */
+export interface Rebuilt {
+  /** Leases that leaked: expired or of what had ended, and claimed by nobody. */
+  readonly removed: number;
+  /** Leases that given holders lacked. */
+  readonly added: number;
+  /** Scopes that had given out more than their limit, or counted more than their leases; some, if there are many. */
+  readonly overGranted: readonly {
+    readonly scope: string;
+    readonly counted: number;
+    readonly leases: number;
+    readonly limitMax: number;
+  }[];
 }

@@ -3,7 +3,9 @@ import { accountLimitAt } from '../../domain/scheduling/routing';
 import { crashpoint } from '../../ports/crash-points';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Slots } from '../../ports/slots';
+import type { UploadSession } from '../../ports/stores/asset-store';
 import type { PartitionStore } from '../../ports/stores/operations-store';
+import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { requestObservation } from '../observe/request-observation';
 
@@ -72,7 +74,8 @@ export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<
     context.settings.slotTtlMs,
     now,
   );
-  const drift = changed.removed + changed.added;
+  const { removed: leaked, added: missing, overGranted } = changed;
+  const drift = leaked + missing + overGranted.length;
   if (drift > 0) {
     crashpoint('slot.after_rebuild_before_finding');
     await stores.findings.record({
@@ -81,7 +84,7 @@ export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<
       subjectKind: 'slot',
       subjectId: now.toISOString().slice(0, 13),
       tenantId: null,
-      detail: changed,
+      detail: { leaked, missing, overGranted },
       actionTaken: 'rebuilt from attempts',
       now,
     });
@@ -106,6 +109,7 @@ export const sweepUploads = async (context: FlowContext, objects: ObjectStore): 
           now,
         );
       }
+      await recordStale(context, tx, session, now);
       return true;
     });
     if (!closed) continue;
@@ -114,6 +118,29 @@ export const sweepUploads = async (context: FlowContext, objects: ObjectStore): 
     swept += 1;
   }
   return swept;
+};
+
+/** Over with its closing; should the bytes outlive a crash, the sweep of orphans finds them. */
+const recordStale = async (
+  context: FlowContext,
+  tx: Stores,
+  { assetId, tenantId, expiresAt, declaredSizeBytes }: UploadSession,
+  now: Date,
+): Promise<void> => {
+  await tx.findings.record({
+    id: context.ids.next(now),
+    kind: 'STALE_UPLOAD',
+    subjectKind: 'asset',
+    subjectId: assetId,
+    tenantId,
+    detail: {
+      expiredAt: expiresAt.toISOString(),
+      declaredSizeBytes: declaredSizeBytes.toString(),
+    },
+    actionTaken: 'closed; its bytes go',
+    now,
+  });
+  await tx.findings.resolveOf('STALE_UPLOAD', [assetId], 'reconciler', 'closed', now);
 };
 
 /** Rejected uploads that no person has released in time: their bytes go, the rows stay. */

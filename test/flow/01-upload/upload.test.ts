@@ -135,6 +135,19 @@ describe('an upload', () => {
     });
     expect(await readObject(flow, quarantineKey ?? '')).toBeNull();
     expect(await complete(flow, assetId)).toMatchObject({ code: 'UPLOAD_EXPIRED' });
+    expect(
+      await flow.look(
+        'SELECT kind, subject_id, tenant_id, action_taken, resolved_at IS NOT NULL AS over FROM findings',
+      ),
+    ).toEqual([
+      {
+        kind: 'STALE_UPLOAD',
+        subject_id: assetId,
+        tenant_id: flow.tenantId,
+        action_taken: 'closed; its bytes go',
+        over: true,
+      },
+    ]);
   });
 });
 

@@ -86,6 +86,39 @@ describe('a finding', () => {
     expect(await openFindings(flow)).toEqual(['SLOT_DRIFT']);
   });
 
+  it('of slots tells leaked, missing and over-granted ones apart', async () => {
+    const flow = await open();
+    await flow.submit({ fault: 'hang' });
+    await rebuildSlots(flow.context, flow.slots);
+    expect(await openFindings(flow)).toEqual([]);
+    await flow.look(
+      `INSERT INTO slot_leases (holder, scopes, token, expires_at, created_at)
+       VALUES (gen_random_uuid(), '{}', 1000000, $1, $1)`,
+      [flow.clock.now()],
+    );
+    await flow.look(`UPDATE slot_scopes SET in_use = in_use + 2 WHERE scope = 'platform'`);
+    const [platform] = await flow.look(
+      `SELECT limit_max FROM slot_scopes WHERE scope = 'platform'`,
+    );
+    await rebuildSlots(flow.context, flow.slots);
+    expect(await flow.look('SELECT kind, detail FROM findings')).toEqual([
+      {
+        kind: 'SLOT_DRIFT',
+        detail: {
+          leaked: 1,
+          missing: 0,
+          overGranted: [
+            { scope: 'platform', counted: 3, leases: 1, limitMax: platform?.['limit_max'] },
+          ],
+        },
+      },
+    ]);
+    await flow.look('DELETE FROM slot_leases');
+    await rebuildSlots(flow.context, flow.slots);
+    const [{ detail } = {}] = await flow.look('SELECT detail FROM findings');
+    expect(detail).toMatchObject({ leaked: 0, missing: 1 });
+  });
+
   it('of a task that stood still is over when it moves', async () => {
     const flow = await open();
     const { id } = await flow.create();

@@ -343,7 +343,7 @@ describe('what is over', () => {
     const before = (await flow.slots.usage(['platform']))['platform'];
     const stale = [{ holder: attempt.id, scopes: [{ scope: 'platform', limitMax: 9 }] }];
     const now = flow.clock.now();
-    expect(await flow.slots.rebuild(stale, 60_000, now)).toEqual({ removed: 0, added: 0 });
+    expect(await flow.slots.rebuild(stale, 60_000, now)).toMatchObject({ removed: 0, added: 0 });
     expect((await flow.slots.usage(['platform']))['platform'] ?? 0).toBe(before ?? 0);
   });
 });

@@ -1,12 +1,13 @@
 import type { Pool } from 'pg';
 
-import type { Slots, SlotScope } from '../../../ports/slots';
+import type { Rebuilt, Slots, SlotScope } from '../../../ports/slots';
 import { poolDatabase } from '../database';
 import { gather } from '../gather';
 import { run, runForOnly } from '../run-statement';
 
 /** Each try loses only to somebody who came first: with a new scope, or the same holder. */
 const TRIES_MAX = 5;
+const OVER_GRANTED_MAX = 20;
 
 export interface PostgresSlotsOptions {
   /** Opened with synchronous_commit=off: slots are rebuilt from the attempts at any time. */
@@ -66,13 +67,19 @@ export const createPostgresSlots = ({ pool }: PostgresSlotsOptions): Slots => {
     const limits = columnsOf(holders.flatMap(({ scopes }) => scopes));
     return db.atomically(async (tx) => {
       await run(tx, 'lock-slot-scopes', {});
+      // Before leases go: what leaked is counted rightly until then.
+      const overGranted = await run<Rebuilt['overGranted'][number]>(
+        tx,
+        'list-over-granted-scopes',
+        { limit: OVER_GRANTED_MAX },
+      );
       const differed = await runForOnly<{ removed: number; added: number }>(
         tx,
         'rebuild-slot-leases',
         { holders: JSON.stringify(given), expiresAt: later(now, ttlMs), now },
       );
       await run(tx, 'recount-slot-scopes', { ...limits, now });
-      return differed;
+      return { ...differed, overGranted };
     });
   };
 
