@@ -10,6 +10,7 @@ import { saveResults } from './demo/save-results';
 import { refuseErrors, uploadPicture } from './demo/upload-picture';
 import { watchGeneration } from './demo/watch-generation';
 import { readConfig, type Config } from './runtime/config';
+import { TENANT_SCOPES } from './runtime/key-options';
 import { startPlatform } from './runtime/platform';
 import { issueLocalKey } from './runtime/prepare';
 import { onStopSignal } from './runtime/run-worker';
@@ -39,7 +40,11 @@ const main = async (): Promise<number> => {
   const stop = once(product.stop);
   onStopSignal(config.drainMs * 3, stop);
   try {
-    const key = await issueLocalKey(config, product.databaseUrl, 'Demo', KEY_LIFE_MS);
+    const key = await issueLocalKey(config, product.databaseUrl, {
+      name: 'Demo',
+      scopes: TENANT_SCOPES,
+      lifeMs: KEY_LIFE_MS,
+    });
     const client = createGraphqlClient(product.publicUrl, key);
     const shortfalls = await runMainJob(client, options);
     await client.close();

@@ -1,15 +1,27 @@
 import { readConfig } from './runtime/config';
+import { KEY_USAGE, readKeyOptions, type KeyOptions } from './runtime/key-options';
 import { issueLocalKey } from './runtime/prepare';
 import { resolveSecrets } from './runtime/secrets';
 
-const LIFE_MS = 365 * 24 * 3_600_000;
-
 /** Makes an API key of the first tenant and prints it once: for whoever has the machine and lost the first key. */
 const main = async (): Promise<void> => {
+  const options = readOptions();
+  if (options === 'HELP') {
+    process.stdout.write(`${KEY_USAGE}\n`);
+    return;
+  }
   const config = readConfig();
   const { databaseUrl } = resolveSecrets(config);
-  const token = await issueLocalKey(config, databaseUrl, 'Made on the machine', LIFE_MS);
-  process.stdout.write(`${token}\n`);
+  process.stdout.write(`${await issueLocalKey(config, databaseUrl, options)}\n`);
+};
+
+const readOptions = (): KeyOptions | 'HELP' => {
+  try {
+    return readKeyOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${KEY_USAGE}\n`);
+    return process.exit(2);
+  }
 };
 
 main().then(

@@ -13,6 +13,7 @@ import { MICROS_PER_CREDIT } from '../domain/kernel/money';
 import type { Log } from '../ports/log';
 import { API_SCOPES } from '../ports/api-keys';
 import type { Config } from './config';
+import type { KeyOptions } from './key-options';
 import { projectRoot } from './project-root';
 import { readEmbeddedState, writeEmbeddedState, type EmbeddedState } from './secrets';
 
@@ -119,14 +120,13 @@ export const fillDatabase = async (
 };
 
 /**
- * A short-lived key of the first tenant, for a program on the machine that has the data folder: whoever can read it can read
+ * A key of the first tenant, for a person or a program on the machine that has the data folder: whoever can read it can read
  * the database's password too.
  */
 export const issueLocalKey = async (
   config: Config,
   databaseUrl: string,
-  name: string,
-  lifeMs: number,
+  { name, scopes, lifeMs }: KeyOptions,
 ): Promise<string> => {
   const now = createSystemClock(config.clockOffsetMs).now();
   const prisma = createPrisma({ connectionString: databaseUrl, max: 1 });
@@ -135,7 +135,7 @@ export const issueLocalKey = async (
     const issued = await createApiKeys({ prisma, ids: createIdSource() }).issue({
       tenantId: tenant.id,
       name,
-      scopes: API_SCOPES.filter((scope) => scope !== 'operator'),
+      scopes,
       expiresAt: new Date(now.getTime() + lifeMs),
       now,
     });
