@@ -73,11 +73,10 @@ export const rescueSettlements = async (context: FlowContext): Promise<number> =
   const now = context.clock.now();
   const before = new Date(now.getTime() - context.settings.stuckAfterMs);
   const unsettled = await context.uow.stores.tasks.listUnsettled(before, BATCH);
-  let asked = 0;
   for (const taskId of unsettled) {
-    if (await context.uow.transact((tx) => askToSettle(context, tx, taskId))) asked += 1;
+    await context.uow.transact((tx) => askToSettle(context, tx, taskId));
   }
-  return asked;
+  return unsettled.length;
 };
 
 const askToSettle = async (context: FlowContext, tx: Stores, taskId: string): Promise<boolean> => {

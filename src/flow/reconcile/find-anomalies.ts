@@ -134,18 +134,30 @@ const askAgain = async (
   });
 };
 
-/** Looked for anew by every pass: what the latest one did not see is over. */
-const SEEN_EACH_PASS = [
-  'LEDGER_MISMATCH',
-  'UNBALANCED_HOLD',
-  'SLOT_DRIFT',
-  'LOST_MESSAGE',
-] as const satisfies readonly FindingKind[];
+/** Kinds that every pass looks for anew, each with what its looks found: what the latest pass did not see is over. */
+export type Looks = Readonly<
+  Partial<
+    Record<
+      Extract<FindingKind, 'LEDGER_MISMATCH' | 'UNBALANCED_HOLD' | 'SLOT_DRIFT' | 'LOST_MESSAGE'>,
+      readonly number[]
+    >
+  >
+>;
 
-/** Ends the findings of what is over. @param passBegan when the pass began that looked for all of them */
-export const resolveFindings = async (context: FlowContext, passBegan: Date): Promise<void> => {
+/**
+ * Ends the findings of what is over. A look that came back full has not seen everything, so that nothing of its kind ends.
+ * @param passBegan when the pass began that looked
+ */
+export const resolveFindings = async (
+  context: FlowContext,
+  passBegan: Date,
+  looks: Looks,
+): Promise<void> => {
   const { repair } = context.uow.stores;
   const now = context.clock.now();
-  await repair.resolveNotSeen(SEEN_EACH_PASS, passBegan, now);
+  const complete = (Object.keys(looks) as (keyof Looks)[]).filter((kind) =>
+    (looks[kind] ?? []).every((found) => found < BATCH),
+  );
+  await repair.resolveNotSeen(complete, passBegan, now);
   await repair.resolveMoved(now);
 };

@@ -52,20 +52,25 @@ export const startReconcilerLoops = async (container: Container): Promise<Runnin
     loop(container, 'recover-resources', null, 10_000, async () => {
       const began = context.clock.now();
       await rescueStuck(context);
-      await rescueSettlements(context);
+      const unsettled = await rescueSettlements(context);
       await rescueValidations(context);
-      await rescueCosts(context);
-      await rescueDerivatives(context);
+      const lost = [await rescueCosts(context), await rescueDerivatives(context)];
       await endMediaWindows(context);
       await endRetention(context);
       await expireOrphans(context);
-      await findHeldMismatches(context);
+      const mismatched = await findHeldMismatches(context);
       await rebuildSlots(context, slots);
       await sweepUploads(context, objects);
       await sweepQuarantine(context, objects);
       await sweepStrayUploads(context, objects);
       await sweepLeftovers();
-      await resolveFindings(context, began);
+      await resolveFindings(context, began, {
+        UNBALANCED_HOLD: [unsettled],
+        LOST_MESSAGE: lost,
+        LEDGER_MISMATCH: [mismatched],
+        // All slots are looked at, always.
+        SLOT_DRIFT: [],
+      });
       return { busy: false, dueAt: null };
     }),
     loop(container, 'sweep-objects', null, 60_000, async () => {
