@@ -29,14 +29,12 @@ import { createOutboxRelay } from '../flow/relay/relay-outbox';
 import { bellOfGroup, ringGroups } from '../flow/relay/ring-groups';
 import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
-import type { Clock } from '../ports/clock';
 import type { Log } from '../ports/log';
 import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { Slots } from '../ports/slots';
 import type { AccountRow } from '../ports/stores/catalog-store';
 import type { OutboxMover } from '../ports/stores/message-store';
-import type { UnitOfWork } from '../ports/unit-of-work';
 import type { Config } from './config';
 import { createMediaParts, tempDirOf, type MediaParts } from './media-parts';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
@@ -120,9 +118,10 @@ export const createContainer = (config: Config, name: string): Container => {
   });
   const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
   const { ledgerWaitMs } = config;
-  const uow = remembering(
+  const uow = rememberCatalog(
     createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs, handOver }),
     clock,
+    CATALOG_AGE_MS,
   );
   const context: FlowContext = {
     uow,
@@ -237,12 +236,6 @@ const createBell = (config: Config, connectionString: string, log: Log): Bell =>
   config.bell === 'parent'
     ? createProcessBell({ parent: channelOf(process), log, burstIntervalMs: RING_BURST_MS })
     : createPostgresBell({ connectionString, log, burstIntervalMs: RING_BURST_MS });
-
-/** Reads outside transactions may be a second late in seeing a change of the catalogue. */
-const remembering = (uow: UnitOfWork, clock: Clock): UnitOfWork => ({
-  stores: { ...uow.stores, catalog: rememberCatalog(uow.stores.catalog, clock, CATALOG_AGE_MS) },
-  transact: uow.transact,
-});
 
 /** A freed slot is news for the scheduler. */
 const ringing = (slots: Slots, bell: Bell): Slots => ({
