@@ -378,7 +378,8 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: `${SQL}/refund-credits.sql`,
         from: `coalesce(settled_micros, 0) - (
-    SELECT coalesce(sum(amount_micros), 0) FROM credit_ledger WHERE task_id = :taskId AND kind = 'REFUND'
+    SELECT coalesce(sum(available_delta), 0) FROM credit_ledger
+    WHERE task_id = :taskId AND kind IN ('REFUND', 'ADJUSTMENT')
   ) AS left_micros`,
         to: 'coalesce(settled_micros, 0) AS left_micros',
       },

@@ -6,7 +6,8 @@ export interface SettledHold {
   readonly end: TerminalTaskStatus;
   readonly heldMicros: Micros;
   readonly settledMicros: Micros;
-  readonly refundedMicros: Micros;
+  /** By refunds and adjustments, less what adjustments charged. */
+  readonly givenBackMicros: Micros;
   readonly deliveredMicros: Micros;
   readonly bearer: ChargedFailureBearer;
 }
@@ -27,5 +28,5 @@ export const adjustmentAfterInvoice = (hold: SettledHold, costMicros: Micros): M
   });
   const delta = hold.settledMicros - settleMicros;
   if (delta < 0n) return hold.bearer === 'TENANT' ? delta : 0n;
-  return minMicros(delta, hold.settledMicros - hold.refundedMicros);
+  return minMicros(delta, hold.settledMicros - hold.givenBackMicros);
 };

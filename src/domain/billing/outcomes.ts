@@ -11,7 +11,7 @@ export type OpenHoldOutcome =
 export type CloseHoldOutcome = 'CLOSED' | 'ALREADY_CLOSED' | 'NO_HOLD';
 export type GrantOutcome = 'CREATED' | 'REPLAY' | 'CONFLICT' | 'BALANCE_TOO_LARGE';
 export type RefundOutcome = GrantOutcome | 'NO_HOLD' | 'NOT_SETTLED' | 'OVER_LIMIT';
-export type AdjustOutcome = GrantOutcome | 'NO_ACCOUNT' | 'INSUFFICIENT_CREDITS';
+export type AdjustOutcome = GrantOutcome | 'NO_ACCOUNT' | 'INSUFFICIENT_CREDITS' | 'OVER_LIMIT';
 export type ProviderCostOutcome = 'CREATED' | 'REPLAY' | 'CONFLICT';
 
 export const LEDGER_KINDS = [

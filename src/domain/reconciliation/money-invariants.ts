@@ -129,11 +129,22 @@ const closingsSplitTheReserve = ({ holds, ledger }: Facts): Found => {
   });
 };
 
+/** An adjustment of a task charges it where it takes credits, and gives back where it adds them. */
 const refundsStayWithinSettles = ({ ledger }: Facts): Found =>
   [...ofTasks(ledger)]
-    .map(([taskId, rows]) => [taskId, sumKind(rows, 'REFUND'), sumKind(rows, 'SETTLE')] as const)
-    .filter(([, refunded, settled]) => refunded > settled)
-    .map(([taskId, refunded, settled]) => [taskId, `refunded ${refunded} of ${settled} settled`]);
+    .map(([taskId, rows]) => {
+      const corrections = rows.filter((row) => row.kind === 'ADJUSTMENT');
+      const added = corrections.filter((row) => row.availableDelta > 0n);
+      const taken = corrections.filter((row) => row.availableDelta < 0n);
+      const givenBack = sumKind(rows, 'REFUND') + sum(added, (row) => row.availableDelta);
+      const charged = sumKind(rows, 'SETTLE') - sum(taken, (row) => row.availableDelta);
+      return [taskId, givenBack, charged] as const;
+    })
+    .filter(([, givenBack, charged]) => givenBack > charged)
+    .map(([taskId, givenBack, charged]) => [
+      taskId,
+      `given back ${givenBack} of ${charged} charged`,
+    ]);
 
 export const MONEY_INVARIANTS = [
   invariant('balances_fold', 'An account is the fold of its ledger entries.', balancesFold),
@@ -158,7 +169,7 @@ export const MONEY_INVARIANTS = [
   ),
   invariant(
     'refunds_within_settles',
-    'Refunds of a task never exceed what it settled.',
+    'What refunds and adjustments give back of a task never exceeds what it was charged.',
     refundsStayWithinSettles,
   ),
 ] as const satisfies readonly Invariant[];

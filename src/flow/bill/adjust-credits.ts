@@ -11,6 +11,7 @@ export type AdjustRefusal =
   | 'REASON_REQUIRED'
   | 'REFERENCE_CONFLICT'
   | 'INSUFFICIENT_CREDITS'
+  | 'OVER_LIMIT'
   | 'BALANCE_TOO_LARGE';
 
 export interface AdjustInput {
@@ -35,7 +36,7 @@ export type AdjustResult =
 
 /**
  * A person corrects what a tenant can spend, up or down, once a reference (docs/decisions/0012). It never takes the
- * account below zero, never changes a hold, and is audited.
+ * account below zero, never changes a hold, never gives back more of a generation than it was charged, and is audited.
  */
 export const adjustCredits = async (
   context: FlowContext,
@@ -79,6 +80,12 @@ export const adjustCredits = async (
         );
       case 'INSUFFICIENT_CREDITS':
         return refuse(outcome, 'The account has less than that.', 'amount');
+      case 'OVER_LIMIT':
+        return refuse(
+          outcome,
+          'More than is left of what the generation was charged; correct the account instead.',
+          'amount',
+        );
       case 'BALANCE_TOO_LARGE':
         return refuse(outcome, 'The account cannot hold so much.', 'amount');
       case 'CREATED':

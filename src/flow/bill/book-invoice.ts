@@ -123,7 +123,7 @@ const dueOf = (task: SettledTask, costMicros: bigint): bigint =>
           end: task.status,
           heldMicros: task.heldMicros,
           settledMicros: task.settledMicros,
-          refundedMicros: task.refundedMicros,
+          givenBackMicros: task.givenBackMicros,
           deliveredMicros: task.priceMicros,
           bearer: task.bearer,
         },

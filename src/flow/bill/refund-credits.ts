@@ -32,7 +32,7 @@ export interface Refund {
 }
 
 /**
- * Pays back what a generation settled, for whoever decides it: a person, or a review that takes an output back. The hold
+ * Pays back what a generation was charged, for whoever decides it: a person, or a review that takes an output back. The hold
  * is locked first, so that the number of a refund and what is left for it are exact. Null: the generation never had a hold.
  */
 export const refundInTransaction = async (
@@ -42,7 +42,7 @@ export const refundInTransaction = async (
 ): Promise<Refund | null> => {
   const before = await tx.money.lockRefunds(input.taskId);
   if (before === null) return null;
-  const amountMicros = input.amountMicros ?? before.settledMicros - before.refundedMicros;
+  const amountMicros = input.amountMicros ?? before.chargedMicros - before.givenBackMicros;
   // An entry of 0 would say nothing.
   if (amountMicros === 0n && before.status === 'CLOSED') {
     return { outcome: 'OVER_LIMIT', amountMicros, before };
@@ -73,7 +73,7 @@ export type RefundResult =
     }
   | Refusal<RefundRefusal>;
 
-/** A person gives back what was charged for a generation, once a reference; never more than was settled. Audited. */
+/** A person gives back what was charged for a generation, once a reference; never more than was charged. Audited. */
 export const refundGeneration = async (
   context: FlowContext,
   input: RefundInput,
@@ -106,7 +106,7 @@ export const refundGeneration = async (
 };
 
 const refusalOf = ({ outcome, before }: Refund): Refusal<RefundRefusal> | null => {
-  const left = formatCredits(before.settledMicros - before.refundedMicros);
+  const left = formatCredits(before.chargedMicros - before.givenBackMicros);
   switch (outcome) {
     case 'CREATED':
     case 'REPLAY':
@@ -147,11 +147,11 @@ const recordRefund = async (
     subjectId: input.taskId,
     reason: input.reason,
     before: {
-      settledMicros: before.settledMicros.toString(),
-      refundedMicros: before.refundedMicros.toString(),
+      chargedMicros: before.chargedMicros.toString(),
+      givenBackMicros: before.givenBackMicros.toString(),
     },
     after: {
-      refundedMicros: (before.refundedMicros + amountMicros).toString(),
+      givenBackMicros: (before.givenBackMicros + amountMicros).toString(),
       amountMicros: amountMicros.toString(),
       reference: input.reference,
     },

@@ -60,7 +60,8 @@ export interface SettledTask {
   readonly heldMicros: bigint;
   readonly holdStatus: 'OPEN' | 'CLOSED';
   readonly settledMicros: bigint;
-  readonly refundedMicros: bigint;
+  /** By refunds and adjustments, less what adjustments charged. */
+  readonly givenBackMicros: bigint;
   readonly bearer: ChargedFailureBearer;
 }
 

@@ -23,12 +23,14 @@ export interface Balance {
   readonly heldMicros: bigint;
 }
 
-/** What was paid back of a generation's settlement so far. */
+/** What a generation was charged so far, and what of that was given back. */
 export interface Refunded {
   readonly tenantId: string;
   readonly status: Hold['status'];
-  readonly settledMicros: bigint;
-  readonly refundedMicros: bigint;
+  /** By the settlement and by adjustments. */
+  readonly chargedMicros: bigint;
+  /** By refunds and by adjustments. */
+  readonly givenBackMicros: bigint;
   readonly refunds: number;
 }
 
@@ -40,7 +42,7 @@ export interface SpendLimit {
   /** A calendar month in UTC, or the whole life of the key. */
   readonly period: SpendPeriod;
   readonly limitMicros: bigint;
-  /** What the holds opened in the period hold or settled, less refunds. */
+  /** What the holds opened in the period hold or settled, less what was given back. */
   readonly spentMicros: bigint;
 }
 
@@ -93,11 +95,14 @@ export interface MoneyStore {
   }): Promise<CloseHoldOutcome>;
   /** Opens the account when the tenant has none. REPLAY for the same key and amount, CONFLICT for another amount. */
   grant(input: Movement): Promise<GrantOutcome>;
-  /** Locks the hold of a generation and answers what was refunded: what depends on the sum comes one by one. */
+  /** Locks the hold of a generation and answers what was given back: what depends on the sum comes one by one. */
   lockRefunds(taskId: string): Promise<Refunded | null>;
-  /** Sum of refunds of a task never exceeds its settled amount (OVER_LIMIT). Locks the hold. */
+  /** All that is given back of a task never exceeds what it was charged (OVER_LIMIT). Locks the hold. */
   refund(input: Movement & { readonly taskId: string }): Promise<RefundOutcome>;
-  /** A correction by a signed amount; never below zero, and never of a hold. */
+  /**
+   * A correction by a signed amount; never below zero, and never of a hold. Of a task it never gives back more than is left of
+   * what the task was charged (OVER_LIMIT), and locks the hold.
+   */
   adjust(
     input: Omit<Movement, 'amountMicros'> & {
       readonly deltaMicros: bigint;

@@ -39,6 +39,8 @@ const CreditsAdjustErrorCode = enumType<AdjustRefusal>(
     REASON_REQUIRED: 'A correction has a reason.',
     REFERENCE_CONFLICT: 'The reference stands for another amount.',
     INSUFFICIENT_CREDITS: 'The account has less than that; what is reserved is not touched.',
+    OVER_LIMIT:
+      'More than was charged for the generation of the attempt and not given back yet; correct the account instead.',
     BALANCE_TOO_LARGE: 'The account cannot hold so much.',
   },
 );

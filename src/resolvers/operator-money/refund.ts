@@ -45,7 +45,7 @@ export class CreditsRefundInput {
   generationId!: string;
 
   @Field(() => MoneyScalar, {
-    description: 'How many; never more than was charged, all refunds together.',
+    description: 'How many; never more than was charged, with all that was given back before.',
   })
   amount!: bigint;
 

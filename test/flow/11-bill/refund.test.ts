@@ -50,8 +50,8 @@ describe('a refund', () => {
         action: 'credits.refund',
         actor: 'api_key:operator',
         reason: 'it was not what was asked for',
-        before: { settledMicros: String(PRICE_MICROS), refundedMicros: '0' },
-        after: { refundedMicros: '1000000', reference: 'ticket 7' },
+        before: { chargedMicros: String(PRICE_MICROS), givenBackMicros: '0' },
+        after: { givenBackMicros: '1000000', reference: 'ticket 7' },
       },
     ]);
   });

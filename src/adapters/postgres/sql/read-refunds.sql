@@ -1,6 +1,9 @@
--- How often and how much of a generation's settlement was paid back. Under the hold's lock, for the number of the next.
-SELECT h.tenant_id, h.status, coalesce(h.settled_micros, 0) AS settled_micros, count(l.id)::integer AS refunds,
-  coalesce(sum(l.amount_micros), 0)::bigint AS refunded_micros
-FROM holds h LEFT JOIN credit_ledger l ON l.task_id = h.task_id AND l.kind = 'REFUND'
+-- What a generation was charged, by its settlement and by adjustments, what of that was given back, by refunds and by
+-- adjustments, and how many refunds there were. Under the hold's lock, for the number of the next.
+SELECT h.tenant_id, h.status, count(l.id) FILTER (WHERE l.kind = 'REFUND')::integer AS refunds,
+  (coalesce(h.settled_micros, 0) - coalesce(sum(l.available_delta) FILTER (WHERE l.available_delta < 0), 0))::bigint
+    AS charged_micros,
+  coalesce(sum(l.available_delta) FILTER (WHERE l.available_delta > 0), 0)::bigint AS given_back_micros
+FROM holds h LEFT JOIN credit_ledger l ON l.task_id = h.task_id AND l.kind IN ('REFUND', 'ADJUSTMENT')
 WHERE h.task_id = :taskId
 GROUP BY h.id

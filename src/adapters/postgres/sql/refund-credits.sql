@@ -1,11 +1,12 @@
--- Pays back a part of what a closed hold settled, to the account and to the limits that it was spent from. Guard: the
--- business key is free, all refunds of the task together stay within its settled amount, and the account can hold the
--- sum. The hold must be locked before, or two refunds would not see each other.
+-- Pays back a part of what a generation was charged, to the account and to the limits that it was spent from. Guard: the
+-- business key is free, all that refunds and adjustments give back of the task stays within what it was charged, and the
+-- account can hold the sum. The hold must be locked before, or two that give back would not see each other.
 WITH booked AS (
   SELECT tenant_id, task_id, kind, amount_micros FROM credit_ledger WHERE business_key = :businessKey
 ), hold AS (
   SELECT tenant_id, task_id, status, opened_at, coalesce(settled_micros, 0) - (
-    SELECT coalesce(sum(amount_micros), 0) FROM credit_ledger WHERE task_id = :taskId AND kind = 'REFUND'
+    SELECT coalesce(sum(available_delta), 0) FROM credit_ledger
+    WHERE task_id = :taskId AND kind IN ('REFUND', 'ADJUSTMENT')
   ) AS left_micros
   FROM holds
   WHERE task_id = :taskId AND tenant_id = :tenantId

@@ -28,7 +28,11 @@ export const createInvoiceStore = (db: Database): InvoiceStore => ({
     (
       await run<{ subject: string }>(db, 'list-charged-before', { providerId, attemptIds, jobIds })
     ).map(({ subject }) => subject),
-  lockSettled: (taskIds) => run<SettledTask>(db, 'lock-settled-holds', { taskIds }),
+  lockSettled: (taskIds) =>
+    db.atomically(async (tx) => {
+      await run(tx, 'lock-holds', { taskIds });
+      return run<SettledTask>(tx, 'read-settled-holds', { taskIds });
+    }),
   listUncharged: async (providerId, start, end, limit) =>
     (await run<AttemptRow>(db, 'list-uncharged-attempts', { providerId, start, end, limit })).map(
       toInvoiced,

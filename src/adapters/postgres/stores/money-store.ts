@@ -149,10 +149,13 @@ const createMovementStore = (
       });
     }),
   adjust: (input) =>
-    outcomeOf<AdjustOutcome>(db, 'adjust-credits', {
-      ...input,
-      balanceMax: MICROS_MAX,
-      unit: UNIT,
+    db.atomically(async (tx) => {
+      if (input.taskId !== null) await run(tx, 'lock-hold', { taskId: input.taskId });
+      return outcomeOf<AdjustOutcome>(tx, 'adjust-credits', {
+        ...input,
+        balanceMax: MICROS_MAX,
+        unit: UNIT,
+      });
     }),
 });
 

@@ -99,7 +99,7 @@ describe('what an invoice changes for a tenant', () => {
     end: 'EXPIRED' as const,
     heldMicros: 100n,
     settledMicros: 0n,
-    refundedMicros: 0n,
+    givenBackMicros: 0n,
     deliveredMicros: 100n,
     bearer: 'TENANT' as ChargedFailureBearer,
   };
@@ -109,7 +109,7 @@ describe('what an invoice changes for a tenant', () => {
     [hold, 300n, -100n],
     [{ ...hold, bearer: 'PLATFORM' as const }, 30n, 0n],
     [{ ...hold, settledMicros: 40n }, 30n, 10n],
-    [{ ...hold, settledMicros: 40n, refundedMicros: 35n }, 30n, 5n],
+    [{ ...hold, settledMicros: 40n, givenBackMicros: 35n }, 30n, 5n],
     [{ ...hold, settledMicros: 40n, bearer: 'PLATFORM' as const }, 30n, 10n],
     [{ ...hold, end: 'SUCCEEDED' as const, settledMicros: 100n }, 900n, 0n],
     [{ ...hold, end: 'FAILED_FINAL' as const, bearer: 'PLATFORM' as const }, 30n, 0n],
@@ -126,13 +126,20 @@ describe('what an invoice changes for a tenant', () => {
         fc.tuple(amount, amount, amount, amount),
         (end, bearer, [held, some, back, cost]) => {
           const settledMicros = some > held ? held : some;
-          const refundedMicros = back > settledMicros ? settledMicros : back;
+          const givenBackMicros = back > settledMicros ? settledMicros : back;
           const delta = adjustmentAfterInvoice(
-            { end, bearer, heldMicros: held, settledMicros, refundedMicros, deliveredMicros: held },
+            {
+              end,
+              bearer,
+              heldMicros: held,
+              settledMicros,
+              givenBackMicros,
+              deliveredMicros: held,
+            },
             cost,
           );
           expect(settledMicros - delta).toBeLessThanOrEqual(held);
-          expect(delta).toBeLessThanOrEqual(settledMicros - refundedMicros);
+          expect(delta).toBeLessThanOrEqual(settledMicros - givenBackMicros);
           if (bearer === 'PLATFORM') expect(delta).toBeGreaterThanOrEqual(0n);
         },
       ),

@@ -135,6 +135,17 @@ const PLANTED: readonly (readonly [what: string, seenBy: string, plant: Partial<
       accounts: [{ tenantId: 'a', availableMicros: 101n, heldMicros: 0n }],
     },
   ],
+  [
+    'a refund and an adjustment of more than was settled together',
+    'refunds_within_settles',
+    {
+      ledger: [
+        ...SOUND.ledger,
+        { ...entry('ADJUSTMENT', 26n, 'adjustment:a2:1'), availableDelta: 26n, heldDelta: 0n },
+      ],
+      accounts: [{ tenantId: 'a', availableMicros: 101n, heldMicros: 0n }],
+    },
+  ],
   ['a version that nobody wrote', 'versions_contiguous', { tasks: [{ ...TASK, version: 13 }] }],
   [
     'a step that the table does not have',
