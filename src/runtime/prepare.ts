@@ -9,6 +9,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../adapters/postgr
 import { applyMigrations } from '../adapters/postgres/migrate';
 import { insertFirstTenant, seedSandboxCatalog } from '../adapters/postgres/seed';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
+import { ledgerKeys } from '../domain/billing/outcomes';
 import { MICROS_PER_CREDIT } from '../domain/kernel/money';
 import type { Log } from '../ports/log';
 import { API_SCOPES } from '../ports/api-keys';
@@ -98,7 +99,7 @@ export const fillDatabase = async (
     await uow.stores.money.grant({
       tenantId,
       amountMicros: FIRST_CREDITS * MICROS_PER_CREDIT,
-      businessKey: `grant:first-start:${tenantId}`,
+      businessKey: ledgerKeys.firstGrant(tenantId),
       reason: 'First start',
       actor: 'start',
       entryId: ids.next(now),

@@ -25,8 +25,9 @@ export const LEDGER_KINDS = [
 export type LedgerKind = (typeof LEDGER_KINDS)[number];
 
 /**
- * Business keys: each credit movement can happen once. A caller's own reference stands behind `ref:`, so that it never
- * meets a number that was counted here or an item of an invoice.
+ * Business keys: each credit movement can happen once. What others name stands behind a word of ours, a caller's reference
+ * behind `ref:` and an item of an invoice behind `item:`, so that no choice of theirs meets another's, or a number that was
+ * counted here.
  */
 export const ledgerKeys = {
   reserve: (taskId: string): string => `reserve:${taskId}`,
@@ -37,11 +38,17 @@ export const ledgerKeys = {
   refundByReference: (taskId: string, reference: string): string =>
     `refund:${taskId}:ref:${reference}`,
   adjustment: (attemptId: string, invoiceItem: string): string =>
-    `adjustment:${attemptId}:${invoiceItem}`,
+    `adjustment:${attemptId}:item:${invoiceItem}`,
   /** By hand; the subject is an attempt or a tenant. */
   adjustmentByReference: (subjectId: string, reference: string): string =>
     `adjustment:${subjectId}:ref:${reference}`,
-  grant: (reference: string): string => `grant:${reference}`,
+  /** A reference stands last, behind the id of a tenant: no other grant begins so. */
+  grant: (tenantId: string, reference: string): string => `grant:${tenantId}:${reference}`,
+  /** Of a database that is new. */
+  firstGrant: (tenantId: string): string => `grant:first-start:${tenantId}`,
   attemptCost: (attemptId: string): string => `cost:${attemptId}`,
   invoiceCost: (providerId: string, itemKey: string): string => `invoice:${providerId}:${itemKey}`,
 } as const;
+
+/** For a charge that an invoice does not list; no id of an item has a space. */
+export const unchargedItemKey = (attemptId: string): string => `uncharged ${attemptId}`;

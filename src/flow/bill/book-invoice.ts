@@ -1,7 +1,7 @@
 import { adjustmentAfterInvoice } from '../../domain/billing/adjustment';
 import type { InvoicedAttempt, InvoiceLine, InvoiceVerdict } from '../../domain/billing/invoice';
 import { matchInvoice } from '../../domain/billing/match-invoice';
-import { ledgerKeys } from '../../domain/billing/outcomes';
+import { ledgerKeys, unchargedItemKey } from '../../domain/billing/outcomes';
 import { costToMicros, rateOf } from '../../domain/billing/pricing';
 import { isTerminal } from '../../domain/generation/statuses';
 import type { Invoice, InvoiceItem, SettledTask } from '../../ports/stores/invoice-store';
@@ -216,7 +216,11 @@ const listMissing = async (
   return missing.map((attempt) => ({
     id: context.ids.next(invoice.createdAt),
     ...{ invoiceId: invoice.id, providerId: invoice.providerId, lineNo: null },
-    ...{ itemKey: `uncharged:${attempt.id}`, jobId: attempt.jobId, reference: attempt.requestKey },
+    ...{
+      itemKey: unchargedItemKey(attempt.id),
+      jobId: attempt.jobId,
+      reference: attempt.requestKey,
+    },
     ...{ amount: '0', currency: attempt.booked?.currency ?? '', costMicros: 0n, chargedAt: null },
     ...{ class: 'UNCHARGED_SUCCESS', cause: 'NOT_ON_INVOICE' },
     ...subjectOf(attempt),

@@ -46,7 +46,7 @@ export const grantCredits = async (
     const outcome = await tx.money.grant({
       tenantId: input.tenantId,
       amountMicros: input.amountMicros,
-      businessKey: ledgerKeys.grant(`${input.tenantId}:${input.reference}`),
+      businessKey: ledgerKeys.grant(input.tenantId, input.reference),
       reason: input.reason,
       actor: input.actor,
       entryId: context.ids.next(now),

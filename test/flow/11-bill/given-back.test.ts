@@ -115,6 +115,14 @@ describe('what is given back of a generation', () => {
     expect(await refund(flow, id, credits(2))).toMatchObject({ kind: 'REFUNDED' });
   });
 
+  it('counts under keys that an item’s id cannot take from a reference', async () => {
+    const flow = await openBearing();
+    const id = await failCharged(flow);
+    await adjust(flow, id, credits(1), 'y1');
+    expect(await invoice(flow, id, '0.03', 'ref:y1')).toMatchObject({ kind: 'IMPORTED' });
+    expect(await flow.balance()).toMatchObject({ availableMicros: credits(98) });
+  });
+
   it('and what a correction charged counts on the budget', async () => {
     const flow = await openBearing();
     const id = await failCharged(flow);

@@ -233,7 +233,7 @@ describe('a charge that was unknown at the end', () => {
       "SELECT business_key, actor FROM credit_ledger WHERE kind = 'ADJUSTMENT' ORDER BY id",
     );
     expect(entry).toEqual({
-      business_key: expect.stringMatching(/^adjustment:[0-9a-f-]{36}:chg_\d+$/) as string,
+      business_key: expect.stringMatching(/^adjustment:[0-9a-f-]{36}:item:chg_\d+$/) as string,
       actor: 'api_key:operator',
     });
   });

@@ -67,7 +67,7 @@ export class SimulatedWorld {
   private tick = 0;
 
   constructor() {
-    this.post('GRANT', GRANTED, GRANTED, 0n, ledgerKeys.grant('first'));
+    this.post('GRANT', GRANTED, GRANTED, 0n, ledgerKeys.firstGrant(TENANT));
     this.history.push(this.historyRow('created', null));
   }
 
