@@ -1,7 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { receiveCallback, type CallbackOutcome } from '../flow/observe/receive-callback';
+import {
+  receiveCallback,
+  refuseCallback,
+  type CallbackOutcome,
+} from '../flow/observe/receive-callback';
 import { DatabaseUnavailableError } from '../ports/unit-of-work';
 import type { Container } from './container';
 import type { Running } from './run-worker';
@@ -10,19 +14,30 @@ const BODY_BYTES_MAX = 8 * 1024 * 1024 + 64 * 1024;
 const BODY_TIME_LIMIT_MS = 15_000;
 const ROUTE = /^\/callbacks\/([a-z0-9-]{1,40})\/([A-Za-z0-9._~-]{1,200})$/;
 
-const STATUS_OF = {
-  STORED: 200,
-  REPEATED: 200,
-  REFUSED: 401,
-  UNKNOWN_PROVIDER: 404,
-} as const satisfies Record<CallbackOutcome['kind'], number>;
+const statusOf = (outcome: CallbackOutcome): number => {
+  switch (outcome.kind) {
+    case 'STORED':
+    case 'REPEATED':
+      return 200;
+    case 'UNKNOWN_PROVIDER':
+      return 404;
+    case 'REFUSED':
+      // Signed, and yet no event that can be read: another signature would not help.
+      return outcome.reason === 'MALFORMED' ? 400 : 401;
+  }
+};
+
+/** What of a process the gateway needs. */
+export type CallbackParts = Pick<Container, 'context' | 'gatewayOrNull' | 'accountsOf' | 'log'> & {
+  readonly config: Pick<Container['config'], 'callback'>;
+};
 
 /**
  * The callback gateway: raw body in, verified and stored, 2xx out. No framework stands before it, because the signature is
  * over the bytes as they came. What cannot be stored is answered 503, so that the provider sends it again.
  */
 export const startCallbackServer = async (
-  container: Container,
+  container: CallbackParts,
 ): Promise<Running & { readonly port: number }> => {
   const server = createServer((request, response) => {
     handle(container, request, response).catch((error: unknown) => {
@@ -47,7 +62,7 @@ export const startCallbackServer = async (
 };
 
 const handle = async (
-  container: Container,
+  container: CallbackParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> => {
@@ -63,6 +78,7 @@ const handle = async (
   const rawBody = await readBody(request);
   if (rawBody === null) {
     container.log.warn('a callback was too large; polling covers it', { providerId });
+    await refuseCallback(container.context, { providerId, requestKey, reason: 'TOO_LARGE' });
     answer(response, 413, true);
     return;
   }
@@ -74,7 +90,7 @@ const handle = async (
   if (outcome.kind === 'REFUSED') {
     container.log.warn('a callback was refused', { providerId, reason: outcome.reason });
   }
-  answer(response, STATUS_OF[outcome.kind]);
+  answer(response, statusOf(outcome));
 };
 
 const answer = (response: ServerResponse, status: number, close = false): void => {

@@ -37,7 +37,8 @@ export const receiveCallback = async (
       now: context.clock.now(),
     });
     if (!verdict.ok) {
-      reason = verdict.reason;
+      // The account that did sign says more than all that did not.
+      if (reason === 'NO_ACCOUNT' || verdict.reason !== 'BAD_SIGNATURE') reason = verdict.reason;
       continue;
     }
     crashpoint('callback.after_verify_before_db');
@@ -52,11 +53,22 @@ export const receiveCallback = async (
     crashpoint('callback.after_db_before_answer');
     return { kind: stored === 'CREATED' ? 'STORED' : 'REPEATED' };
   }
-  await context.uow.stores.providerEvents.recordRefusal({
-    providerId: request.providerId,
-    requestKey: request.requestKey,
-    reason,
-    now: context.clock.now(),
-  });
+  await refuseCallback(context, { ...request, reason });
   return { kind: 'REFUSED', reason };
 };
+
+/** Counts a callback that nobody reads, for the timeline of the attempt whose key it carries; polls cover what it said. */
+export const refuseCallback = (
+  context: FlowContext,
+  refused: {
+    readonly providerId: string;
+    readonly requestKey: string;
+    readonly reason: string;
+  },
+): Promise<void> =>
+  context.uow.stores.providerEvents.recordRefusal({
+    providerId: refused.providerId,
+    requestKey: refused.requestKey,
+    reason: refused.reason,
+    now: context.clock.now(),
+  });
