@@ -212,7 +212,13 @@ const makeClients = async (platform: Platform, pool: Pool): Promise<string[]> =>
         `WITH entry AS (
            INSERT INTO credit_ledger (id, tenant_id, kind, amount_micros, available_delta, held_delta, unit, business_key,
              reason, actor, created_at)
-           VALUES ($2::uuid, $1::uuid, 'GRANT', $3::bigint, $3::bigint, 0, 'MICRO_CREDIT', 'grant:chaos:' || $1::text, 'chaos', 'chaos', $4))
+           VALUES ($2::uuid, $1::uuid, 'GRANT', $3::bigint, $3::bigint, 0, 'MICRO_CREDIT', 'grant:' || $1::text || ':chaos',
+             'chaos', 'chaos', $4)
+         ), audit AS (
+           INSERT INTO audit_log (id, tenant_id, actor, action, subject_kind, subject_id, reason, after, created_at)
+           VALUES ($2::uuid, $1::uuid, 'chaos', 'credits.grant', 'TENANT', $1::text, 'chaos',
+             jsonb_build_object('amountMicros', $3::text, 'reference', 'chaos'), $4)
+         )
          INSERT INTO accounts (tenant_id, available_micros, held_micros, version, updated_at)
          VALUES ($1::uuid, $3::bigint, 0, 1, $4)`,
         [tenantId, ids.next(now), '1000000000000', now],

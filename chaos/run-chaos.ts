@@ -88,6 +88,7 @@ const runPlan = async (
       settleMs,
       only,
       canaries: [CANARY],
+      onBytes: null,
     });
     checksRun += 1;
     rows = report.rows;
@@ -174,6 +175,7 @@ const afterTheEnd = async (
     settleMs: 2_000,
     only: null,
     canaries: [CANARY],
+    onBytes: () => undefined,
   });
   for (const each of report.violations) {
     const key = `${each.invariant} ${each.subject}`;

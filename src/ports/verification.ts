@@ -37,12 +37,16 @@ export interface Found {
   readonly detail: string;
 }
 
-/** A job, a request or a charge in the provider's own log, or an object in the store. `reference` is what joins it to ours. */
+/**
+ * A job, a request or a charge in the provider's own log, or an object in the store and what was read of its bytes.
+ * `reference` is what joins it to ours.
+ */
 export interface Evidence {
-  readonly kind: 'job' | 'post' | 'charge' | 'object';
+  readonly kind: 'job' | 'post' | 'charge' | 'object' | 'bytes';
+  /** Of an object the checksum that the store noted, of bytes their own. */
   readonly id: string | null;
   readonly reference: string | null;
-  /** Exact decimal, of charges. */
+  /** Exact decimal of a charge, or the size of an object. */
   readonly amount: string | null;
   readonly at: Date | null;
 }

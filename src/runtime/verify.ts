@@ -4,12 +4,11 @@ import path from 'node:path';
 import { createSystemClock } from '../adapters/clock/system-clock';
 import { createMachineLook } from '../adapters/evidence/machine-look';
 import { readSandboxLog } from '../adapters/evidence/sandbox-log';
-import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object-store';
+import { storedEvidence, type BytesRead } from '../adapters/object-store/disk/stored-evidence';
 import { startEmbeddedPostgres } from '../adapters/postgres/embedded';
 import { openLook } from '../adapters/postgres/verify/open-look';
 import { verifyFacts, type VerifyReport } from '../flow/verify/verify-facts';
 import type { Log } from '../ports/log';
-import type { ObjectStore } from '../ports/object-store';
 import type { Evidence, Secret } from '../ports/verification';
 import type { Config } from './config';
 import { isFolderLocked } from './data-folder-lock';
@@ -22,6 +21,8 @@ export interface VerifyRequest {
   readonly only: readonly string[] | null;
   /** Words that stand in prompts and must stand in no log or message. */
   readonly canaries: readonly string[];
+  /** Given, the bytes of all objects are read, and it is told how far that has come. */
+  readonly onBytes: ((read: BytesRead) => void) | null;
 }
 
 /** Nothing can be seen: there is no database, or it cannot be reached. */
@@ -55,7 +56,8 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
         {
           look,
           providerLog: providerLogOf(config),
-          objects: objectsOf(config),
+          objects: objectsOf(config, request.onBytes),
+          deep: request.onBytes !== null,
           machine: existsSync(config.dataDir) ? machineOf(config) : null,
           secrets: secretsOf(config, database.url, request.canaries),
         },
@@ -101,24 +103,13 @@ const providerLogOf = (config: Config): AsyncIterable<Evidence> | null => {
   return existsSync(dir) ? readSandboxLog(dir) : null;
 };
 
-const objectsOf = (config: Config): AsyncIterable<Evidence> | null => {
+const objectsOf = (
+  config: Config,
+  onBytes: VerifyRequest['onBytes'],
+): AsyncIterable<Evidence> | null => {
   const root = path.join(config.dataDir, 'objects');
-  if (!existsSync(root)) return null;
-  const store = createDiskObjectStore({
-    root,
-    // Nothing is signed: a look only lists.
-    publicBaseUrl: `${config.publicUrl}/objects`,
-    signingKey: Buffer.alloc(32),
-    clock: createSystemClock(0),
-  });
-  return listAsEvidence(store);
+  return existsSync(root) ? storedEvidence(root, onBytes) : null;
 };
-
-async function* listAsEvidence(store: Pick<ObjectStore, 'list'>): AsyncGenerator<Evidence> {
-  for await (const head of store.list('')) {
-    yield { kind: 'object', id: null, reference: head.key, amount: null, at: head.modifiedAt };
-  }
-}
 
 const machineOf = (config: Config) => {
   const now = createSystemClock(0).now().getTime();

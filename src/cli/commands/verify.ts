@@ -7,7 +7,7 @@ import { CannotLookError, verifyStored } from '../../runtime/verify';
 import { UsageError, type Command } from '../command';
 
 const USAGE = [
-  'Usage: npm run cli -- verify [--only name,name] [--settle-seconds N] [--canary WORD] [--json] [--list]',
+  'Usage: npm run cli -- verify [--only name,name] [--settle-seconds N] [--canary WORD] [--deep] [--json] [--list]',
   '',
   'Asks every invariant of the stored facts: database, provider log, object store and logs. Reads only;',
   'the product may run meanwhile. Looks at AIVEDIO_DATABASE_URL, else at the data folder AIVEDIO_DATA_DIR.',
@@ -15,6 +15,7 @@ const USAGE = [
   '  --only            these invariants and no others',
   '  --settle-seconds  what is younger may still be under way (default 60)',
   '  --canary          a word of prompts that must stand in no log and no message; may be repeated',
+  '  --deep            read all stored bytes for their checksums too, and say on standard error how far that is',
   '  --json            one JSON document instead of lines',
   '  --list            the invariants, and what each says',
   '',
@@ -25,6 +26,7 @@ interface Wanted {
   readonly only: readonly string[] | null;
   readonly settleMs: number;
   readonly canaries: readonly string[];
+  readonly deep: boolean;
   readonly json: boolean;
 }
 
@@ -48,6 +50,7 @@ export const verifyCommand: Command = {
         settleMs: wanted.settleMs,
         only: wanted.only,
         canaries: wanted.canaries,
+        onBytes: wanted.deep ? tellProgress : null,
       });
       for (const line of wanted.json ? [toJson(report)] : describe(report)) print(line);
       return report.violations.length === 0 ? 0 : 1;
@@ -74,6 +77,7 @@ const readWords = (words: readonly string[]): Wanted => {
     only,
     settleMs: seconds * 1_000,
     canaries: values.canary ?? [],
+    deep: values.deep ?? false,
     json: values.json ?? false,
   };
 };
@@ -86,12 +90,18 @@ const parse = (words: readonly string[]) => {
         only: { type: 'string' },
         'settle-seconds': { type: 'string' },
         canary: { type: 'string', multiple: true },
+        deep: { type: 'boolean' },
         json: { type: 'boolean' },
       },
     });
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n${USAGE}`, { cause: error });
   }
+};
+
+/** Beside the answer, which may be read by a program. */
+const tellProgress = ({ objects, bytes }: { objects: number; bytes: number }): void => {
+  process.stderr.write(`checksums  ${objects} objects, ${Math.round(bytes / 2 ** 20)} MiB\n`);
 };
 
 const QUIET = {
@@ -125,7 +135,8 @@ const describe = (report: VerifyReport): string[] => {
       return `${count === 0 ? 'sound ' : 'BROKEN'}  ${name.padEnd(26)} ${says}`;
     }),
     ...report.unseen.map(
-      ({ name, needs }) => `unseen  ${name.padEnd(26)} there is no ${needs} here`,
+      ({ name, needs }) =>
+        `unseen  ${name.padEnd(26)} ${needs === 'object bytes' ? 'asked with --deep only' : `there is no ${needs} here`}`,
     ),
     '',
     ...report.violations.map(

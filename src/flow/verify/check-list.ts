@@ -1,7 +1,7 @@
 import { INVARIANTS } from '../../domain/reconciliation/invariants';
 
 /** What a check must be able to see; without it the check is left out, and the report says so. */
-export type Sight = 'database' | 'provider log' | 'object store' | 'data folder';
+export type Sight = 'database' | 'provider log' | 'object store' | 'object bytes' | 'data folder';
 
 export interface Check {
   readonly name: string;
@@ -17,6 +17,14 @@ const ROW_CHECKS = {
   business_keys_unique: 'Each credit movement is booked once.',
   settled_as_told: 'What a generation says it cost is what its hold and its entries say.',
   end_matches_money: 'A success is paid as quoted, another end only for what the provider charged.',
+  amounts_as_moved: 'An entry moves the amount that it names, in the way of its kind.',
+  movements_have_cause:
+    'Each grant, refund and correction has the record of who ordered it, or of what made it.',
+  limits_fold: 'What a limit counts as spent is the fold of holds, refunds and adjustments.',
+  costs_booked: 'What an attempt or an invoice says was charged is booked as a cost.',
+  success_has_output: 'A success points to a proxy of its own raw output.',
+  success_is_playable:
+    'The output of a success is playable, or was taken back by a recorded review.',
   cancel_agrees_with_end: 'Of cancel and completion one won, and the outcome told is that one.',
   events_applied_once: 'One observation moves a generation once, however often it comes.',
   facts_have_tasks: 'No entry and no history belongs to a generation that is not there.',
@@ -43,6 +51,12 @@ const PROVIDER_CHECKS = {
 const OBJECT_CHECKS = {
   ready_assets_stored: 'Everything that is said to be playable is stored.',
   no_orphan_objects: 'Every stored object is known by an asset.',
+  stored_as_told: 'What is stored has the size and the noted checksum that its asset says.',
+} as const;
+
+/** All bytes are read for these. */
+const BYTES_CHECKS = {
+  bytes_as_told: 'The bytes that are stored have the checksum that their asset says.',
 } as const;
 
 const MACHINE_CHECKS = {
@@ -80,6 +94,7 @@ export const CHECKS: readonly Check[] = [
   ...listed(ROW_CHECKS, 'database'),
   ...listed(PROVIDER_CHECKS, 'provider log'),
   ...listed(OBJECT_CHECKS, 'object store'),
+  ...listed(BYTES_CHECKS, 'object bytes'),
   ...listed(MACHINE_CHECKS, 'data folder'),
 ];
 

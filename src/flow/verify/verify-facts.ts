@@ -24,6 +24,8 @@ export interface VerifySources {
   /** Null: there is no such thing to be seen from here. */
   readonly providerLog: AsyncIterable<Evidence> | null;
   readonly objects: AsyncIterable<Evidence> | null;
+  /** True: the objects come with the checksums of their bytes. */
+  readonly deep: boolean;
   readonly machine: MachineLook | null;
   readonly secrets: readonly Secret[];
 }
@@ -62,6 +64,7 @@ export const verifyFacts = async (
     'database',
     ...(sources.providerLog === null ? [] : (['provider log'] as const)),
     ...(sources.objects === null ? [] : (['object store'] as const)),
+    ...(sources.objects !== null && sources.deep ? (['object bytes'] as const) : []),
     ...(sources.machine === null ? [] : (['data folder'] as const)),
   ]);
   const wanted = CHECKS.filter(({ name }) => options.only === null || options.only.includes(name));

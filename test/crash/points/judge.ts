@@ -159,6 +159,7 @@ export const askVerify = async (product: CrashProduct): Promise<string[]> => {
     settleMs: SETTLE_MS,
     only: null,
     canaries: [],
+    onBytes: () => undefined,
   });
   return violations.map(({ invariant, subject, detail }) => `${invariant}: ${subject}: ${detail}`);
 };

@@ -17,13 +17,25 @@ const UNSENT = `(SELECT id FROM generation_tasks WHERE cancel_outcome = 'BEFORE_
 const LIVE = `(SELECT task_id FROM holds WHERE status = 'OPEN')`;
 const RICH = `(SELECT tenant_id FROM generation_tasks LIMIT 1)`;
 
+/** Ordered by somebody, as the audit log says of every grant and refund. */
 const entry = (kind: string, amount: string, available: string, held: string, task = 'NULL') =>
-  `INSERT INTO credit_ledger
-   SELECT gen_random_uuid(), ${RICH}, ${task}, NULL, '${kind}', ${amount}, ${available}, ${held}, 'MICRO_CREDIT',
-     'planted:' || gen_random_uuid(), 'planted', 'test', '2026-12-01'`;
+  `WITH entry AS (
+     INSERT INTO credit_ledger
+     SELECT p.id, ${RICH}, ${task}, NULL, '${kind}', ${amount}, ${available}, ${held}, 'MICRO_CREDIT',
+       CASE '${kind}' WHEN 'GRANT' THEN 'grant:' || ${RICH} || ':' WHEN 'REFUND' THEN 'refund:' || ${task} || ':ref:'
+         ELSE 'planted:' END || p.id, 'planted', 'test', '2026-12-01'
+     FROM (SELECT gen_random_uuid() AS id) AS p
+     RETURNING *
+   )
+   INSERT INTO audit_log (id, tenant_id, actor, action, subject_kind, subject_id, reason, after, created_at)
+   SELECT id, tenant_id, actor, 'credits.' || lower(kind), 'TENANT', coalesce(task_id, tenant_id)::text, reason,
+     jsonb_build_object('amountMicros', amount_micros::text, 'reference', id), created_at
+   FROM entry WHERE kind IN ('GRANT', 'REFUND')`;
 const account = (available: string, held = '0') =>
   `UPDATE accounts SET available_micros = available_micros + ${available}, held_micros = held_micros + ${held}
    WHERE tenant_id = ${RICH}`;
+const spent = (micros: string) =>
+  `UPDATE spend_limits SET spent_micros = spent_micros + ${micros} WHERE tenant_id = ${RICH}`;
 const unguarded = (table: string, constraint: string, check: string, ...statements: string[]) =>
   [
     `ALTER TABLE ${table} DROP CONSTRAINT ${constraint}`,
@@ -47,6 +59,15 @@ const withMore =
       .map(change),
   ];
 
+/** The first of a kind whose key ends so. */
+const changed =
+  (kind: Evidence['kind'], ending: string, change: (first: Evidence) => Partial<Evidence>) =>
+  (evidence: readonly Evidence[]): readonly Evidence[] => {
+    const first = evidence.find((each) => each.kind === kind && each.reference?.endsWith(ending));
+    if (first === undefined) throw new Error(`Nothing stored ends in ${ending}`);
+    return evidence.map((each) => (each === first ? { ...each, ...change(each) } : each));
+  };
+
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     invariant: 'balances_fold',
@@ -55,6 +76,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     invariant: 'credits_add_up',
+    alsoSeenBy: ['amounts_as_moved'],
     what: 'a grant of more than it says',
     sql: unguarded(
       'credit_ledger',
@@ -66,27 +88,28 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     invariant: 'balances_not_negative',
-    what: 'an account overdrawn by an adjustment',
+    what: 'an account overdrawn by an adjustment that somebody ordered',
     sql: unguarded(
       'accounts',
       'accounts_available_check',
       'available_micros >= 0',
-      `INSERT INTO credit_ledger
-       SELECT gen_random_uuid(), tenant_id, NULL, NULL, 'ADJUSTMENT', available_micros + 1, -available_micros - 1, 0,
-         'MICRO_CREDIT', 'planted', 'planted', 'test', '2026-12-01' FROM accounts WHERE tenant_id = ${RICH}`,
+      `WITH entry AS (
+         INSERT INTO credit_ledger
+         SELECT gen_random_uuid(), tenant_id, NULL, NULL, 'ADJUSTMENT', available_micros + 1, -available_micros - 1, 0,
+           'MICRO_CREDIT', 'adjustment:' || tenant_id || ':ref:planted', 'planted', 'test', '2026-12-01'
+         FROM accounts WHERE tenant_id = ${RICH}
+         RETURNING *
+       )
+       INSERT INTO audit_log (id, tenant_id, actor, action, subject_kind, subject_id, reason, after, created_at)
+       SELECT id, tenant_id, actor, 'credits.adjust', 'TENANT', tenant_id::text, reason,
+         jsonb_build_object('deltaMicros', available_delta::text, 'reference', 'planted'), created_at FROM entry`,
       `UPDATE accounts SET available_micros = -1 WHERE tenant_id = ${RICH}`,
     ),
   },
   {
     invariant: 'held_is_open_holds',
     what: 'credits held for no hold',
-    sql: unguarded(
-      'credit_ledger',
-      'credit_ledger_deltas_check',
-      'true',
-      entry('GRANT', '0', '-5', '5'),
-      account('-5', '5'),
-    ),
+    sql: `${entry('RESERVE', '5', '-5', '5')}; ${account('-5', '5')}`,
   },
   {
     invariant: 'holds_follow_tasks',
@@ -94,6 +117,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     sql: `UPDATE accounts SET available_micros = available_micros + h.amount_micros,
             held_micros = held_micros - h.amount_micros
           FROM holds h WHERE h.task_id = ${LIVE} AND accounts.tenant_id = h.tenant_id;
+          ${spent(`-(SELECT sum(amount_micros) FROM holds WHERE status = 'OPEN')`)};
           DELETE FROM credit_ledger WHERE task_id = ${LIVE};
           DELETE FROM holds WHERE status = 'OPEN'`,
   },
@@ -112,7 +136,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     invariant: 'refunds_within_settles',
     what: 'more paid back than was paid',
-    sql: `${entry('REFUND', '6000000', '6000000', '0', WINNER)}; ${account('6000000')}`,
+    sql: `${entry('REFUND', '6000000', '6000000', '0', WINNER)}; ${account('6000000')}; ${spent('-6000000')}`,
   },
   {
     invariant: 'business_keys_unique',
@@ -120,8 +144,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     what: 'a movement booked twice',
     sql: `ALTER TABLE credit_ledger DROP CONSTRAINT IF EXISTS credit_ledger_business_key_key;
           DROP INDEX IF EXISTS credit_ledger_business_key_key;
-          ${entry('GRANT', '1', '1', '0')}; ${entry('GRANT', '1', '1', '0')}; ${account('2')};
-          UPDATE credit_ledger SET business_key = 'planted' WHERE business_key LIKE 'planted:%'`,
+          ${entry('GRANT', '1', '1', '0')}; ${account('1')};
+          INSERT INTO credit_ledger SELECT gen_random_uuid(), tenant_id, task_id, attempt_id, kind, amount_micros, available_delta,
+            held_delta, unit, business_key, reason, actor, created_at FROM credit_ledger WHERE reason = 'planted'; ${account('1')}`,
   },
   {
     invariant: 'versions_contiguous',
@@ -152,7 +177,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     what: 'an attempt that its generation does not know',
     sql: `INSERT INTO task_attempts
           SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'attempt_no', 2, 'job_id', NULL,
-            'status', 'FAILED', 'request_key', 'planted'))).*
+            'cost_amount', NULL, 'status', 'FAILED', 'request_key', 'planted'))).*
           FROM task_attempts a WHERE task_id = ${WINNER}`,
   },
   {
@@ -192,8 +217,91 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
           UPDATE generation_tasks SET settled_micros = settled_micros - 1 WHERE id = ${WINNER};
           UPDATE credit_ledger SET amount_micros = amount_micros - 1, held_delta = held_delta + 1
           WHERE task_id = ${WINNER} AND kind = 'SETTLE';
-          ${entry('RELEASE', '1', '1', '-1', WINNER)}; ${account('1')}`,
+          ${entry('RELEASE', '1', '1', '-1', WINNER)}; ${account('1')}; ${spent('-1')}`,
   },
+  {
+    invariant: 'end_matches_money',
+    what: 'a success whose price was raised afterwards',
+    sql: `UPDATE generation_tasks SET price_micros = price_micros + 1000000 WHERE id = ${RETRIED}`,
+  },
+  {
+    invariant: 'end_matches_money',
+    what: 'a success that was quoted for less',
+    sql: `UPDATE quotes SET price_micros = price_micros - 1`,
+  },
+  {
+    invariant: 'end_matches_money',
+    what: 'a success that waits for its settlement and whose price was raised',
+    sql: `UPDATE generation_tasks SET settled_micros = NULL, price_micros = price_micros + 1 WHERE id = ${RETRIED};
+          DELETE FROM credit_ledger WHERE task_id = ${RETRIED} AND kind = 'SETTLE';
+          UPDATE holds SET status = 'OPEN', settled_micros = NULL, close_reason = NULL, closed_at = NULL WHERE task_id = ${RETRIED};
+          UPDATE accounts SET held_micros = held_micros + h.amount_micros FROM holds h
+          WHERE h.task_id = ${RETRIED} AND accounts.tenant_id = h.tenant_id;
+          INSERT INTO outbox_events SELECT (jsonb_populate_record(o, jsonb_build_object('id', uuid7_floor(o.occurred_at),
+            'type', 'billing.settlement.requested', 'aggregate_id', ${RETRIED}, 'status', 'PENDING'))).*
+          FROM outbox_events o ORDER BY id DESC LIMIT 1`,
+  },
+  {
+    invariant: 'amounts_as_moved',
+    what: 'a correction of more than it moved',
+    sql: `UPDATE credit_ledger SET available_delta = 0 WHERE kind = 'ADJUSTMENT' AND attempt_id IS NULL; ${account('-2000')};
+          UPDATE audit_log SET after = after || '{"deltaMicros": "0"}' WHERE action = 'credits.adjust' AND subject_kind = 'TENANT'`,
+  },
+  ...(['grant', 'refund', 'adjust'] as const).map((what) => ({
+    invariant: 'movements_have_cause',
+    what: `a credits.${what} that is not in the audit log`,
+    sql: `DELETE FROM audit_log WHERE id = (SELECT id FROM audit_log WHERE action = 'credits.${what}' ORDER BY id DESC LIMIT 1)`,
+  })),
+  {
+    invariant: 'movements_have_cause',
+    what: 'a second refund of which one is in the audit log',
+    sql: `DELETE FROM audit_log WHERE id = (SELECT id FROM audit_log WHERE action = 'credits.refund' ORDER BY id LIMIT 1)`,
+  },
+  {
+    invariant: 'movements_have_cause',
+    what: 'credits of a first start for a tenant that was not the first',
+    sql: `UPDATE credit_ledger SET business_key = 'grant:first-start:' || tenant_id, reason = 'First start', actor = 'start'
+          WHERE kind = 'GRANT' AND tenant_id <> ${RICH}`,
+  },
+  {
+    invariant: 'limits_fold',
+    what: 'a limit that forgot what was spent',
+    sql: 'UPDATE spend_limits SET spent_micros = 0',
+  },
+  {
+    invariant: 'costs_booked',
+    what: 'a charge of an attempt in no book',
+    sql: `DELETE FROM provider_costs WHERE source = 'ATTEMPT' AND attempt_id IN (SELECT id FROM task_attempts WHERE task_id = ${RETRIED})`,
+  },
+  {
+    invariant: 'costs_booked',
+    what: 'an item of an invoice in no book',
+    sql: `DELETE FROM provider_costs WHERE source = 'INVOICE' AND attempt_id IS NULL`,
+  },
+  {
+    invariant: 'success_has_output',
+    what: 'a success without an output',
+    sql: `UPDATE generation_tasks SET output_asset_id = NULL WHERE id = ${WINNER}`,
+  },
+  {
+    invariant: 'success_has_output',
+    what: 'a success that points to the output of another',
+    sql: `UPDATE generation_tasks SET output_asset_id = (SELECT output_asset_id FROM generation_tasks WHERE id = ${RETRIED})
+          WHERE id = ${WINNER}`,
+  },
+  {
+    invariant: 'success_has_output',
+    what: 'a success that points to its poster',
+    sql: `UPDATE generation_tasks SET output_asset_id = (SELECT id FROM assets WHERE task_id = ${WINNER} AND kind = 'THUMBNAIL')
+          WHERE id = ${WINNER}`,
+  },
+  ...['FAILED', 'REJECTED', 'PROCESSING'].flatMap((status) =>
+    ['PROXY', 'RAW_OUTPUT'].map((kind) => ({
+      invariant: 'success_is_playable',
+      what: `a success whose ${kind} is ${status}`,
+      sql: `UPDATE assets SET status = '${status}' WHERE task_id = ${WINNER} AND kind = '${kind}'`,
+    })),
+  ),
   {
     invariant: 'cancel_agrees_with_end',
     what: 'a success whose cancel was confirmed',
@@ -280,13 +388,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     invariant: 'costs_as_charged',
     what: 'a cost booked too high',
     sql: `UPDATE provider_costs SET amount = amount + 0.0001
-          WHERE id = (SELECT id FROM provider_costs WHERE amount > 0 LIMIT 1)`,
+          WHERE id = (SELECT id FROM provider_costs WHERE amount > 0 AND source = 'ATTEMPT' LIMIT 1)`,
   },
   {
     invariant: 'ready_assets_stored',
     what: 'a playable asset whose bytes are gone',
     evidence: (evidence) =>
-      evidence.filter(({ kind, reference }) => kind !== 'object' || !reference?.endsWith('.mp4')),
+      evidence.filter(
+        ({ kind, reference }) =>
+          !['object', 'bytes'].includes(kind) || !reference?.endsWith('/proxy.mp4'),
+      ),
   },
   {
     invariant: 'no_orphan_objects',
@@ -299,4 +410,27 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         .map((object) => ({ ...object, reference: `${object.reference}.part` })),
     ],
   },
+  {
+    invariant: 'stored_as_told',
+    what: 'a proxy that is shorter than its row says',
+    evidence: changed('object', '/proxy.mp4', ({ amount }) => ({
+      amount: String(Number(amount) - 1),
+    })),
+  },
+  {
+    invariant: 'stored_as_told',
+    what: 'a playlist whose segment lost bytes',
+    evidence: changed('object', '.ts', ({ amount }) => ({ amount: String(Number(amount) - 1) })),
+  },
+  {
+    invariant: 'stored_as_told',
+    alsoSeenBy: ['bytes_as_told'],
+    what: 'a raw output with the checksum of another in its row',
+    sql: `UPDATE assets SET sha256 = repeat('0', 64) WHERE task_id = ${WINNER} AND kind = 'RAW_OUTPUT'`,
+  },
+  ...['/proxy.mp4', '.ts', '-0'].map((ending) => ({
+    invariant: 'bytes_as_told',
+    what: `other bytes of the same size at ${ending}`,
+    evidence: changed('bytes', ending, () => ({ id: '0'.repeat(64) })),
+  })),
 ];

@@ -2,11 +2,17 @@ import { openLook } from '../../../src/adapters/postgres/verify/open-look';
 import { readSandboxLog } from '../../../src/adapters/evidence/sandbox-log';
 import { verifyFacts, type VerifyReport } from '../../../src/flow/verify/verify-facts';
 import type { Evidence, MachineLook, Secret } from '../../../src/ports/verification';
+import { createRuleModeration, DEFAULT_RULES } from '../../../src/adapters/moderation/rule-set';
+import { storedEvidence } from '../../../src/adapters/object-store/disk/stored-evidence';
+import { quoteGeneration } from '../../../src/flow/create/quote-generation';
+import type { Moderation } from '../../../src/ports/moderation';
 import { startCallbackReceiver } from '../../support/callback-receiver';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { openFlow, type Flow } from '../../support/flow-harness';
 import { makePicture, tryOpenUpload } from '../../support/flow/uploads';
 import { startSandbox } from '../../support/sandbox-process';
+import { MODEL } from '../../support/flow/seed-catalog';
+import { auditStart, limitTenant, moveMoney, rejectOutput } from './money-facts';
 
 /** A database as the product leaves it, what the provider and the store say of it, and the instant of the last step. */
 export interface SoundFacts {
@@ -17,8 +23,9 @@ export interface SoundFacts {
 }
 
 /**
- * Made by the real use cases: a success with a refund, a success in its second attempt, a cancel before the submit and a
- * confirmed one, a job that runs, an upload under way, and a second tenant.
+ * Made by the real use cases: a success under a quote with refunds, corrections and an invoice, a success in its second
+ * attempt, one that a review took back, a cancel before the submit and a confirmed one, a job that runs, an upload under way, a
+ * limit, and a second tenant.
  */
 export const makeSoundFacts = async (): Promise<SoundFacts> => {
   const [sandbox, receiver] = await Promise.all([
@@ -26,9 +33,10 @@ export const makeSoundFacts = async (): Promise<SoundFacts> => {
     startCallbackReceiver(),
   ]);
   try {
-    const { flow } = await openFlow(sandbox, receiver, {});
+    const { moderation, reviewNext } = createModeration();
+    const { flow } = await openFlow(sandbox, receiver, { moderation });
     try {
-      return await leaveFacts(flow);
+      return await leaveFacts(flow, reviewNext);
     } finally {
       await flow.objectServer.close();
     }
@@ -37,28 +45,52 @@ export const makeSoundFacts = async (): Promise<SoundFacts> => {
   }
 };
 
-const leaveFacts = async (flow: Flow): Promise<SoundFacts> => {
+/** The product's rules, until the next output is to wait for a person. */
+const createModeration = () => {
+  const rules = createRuleModeration(DEFAULT_RULES);
+  let wanted = false;
+  const moderation: Moderation = {
+    ...rules,
+    judgeMedia: (subject) => {
+      if (!wanted) return rules.judgeMedia(subject);
+      wanted = false;
+      return Promise.resolve({ verdict: 'REVIEW', reasonCode: 'KNOWN_FILE' });
+    },
+  };
+  return {
+    moderation,
+    reviewNext: () => {
+      wanted = true;
+    },
+  };
+};
+
+const REQUEST = {
+  model: MODEL,
+  prompt: 'A lighthouse in the rain',
+  resolution: '480p',
+  durationMs: 2_000,
+};
+
+const leaveFacts = async (flow: Flow, reviewNext: () => void): Promise<SoundFacts> => {
   const { sandbox, database } = flow;
-  await flow.addTenant();
-  await succeed(flow, {});
+  for (const tenantId of [flow.tenantId, await flow.addTenant()]) await auditStart(flow, tenantId);
+  await limitTenant(flow);
+  const first = await succeed(flow, { quoteId: await quote(flow) });
   await sandbox.queueFaults(['reject_503']);
   await succeed(flow, {});
   await flow.cancel((await flow.create()).id);
   await cancelRunning(flow);
   await flow.submit({ fault: 'hang' });
   await tryOpenUpload(flow, await makePicture());
-  await refund(flow);
+  await moveMoney(flow, first);
+  reviewNext();
+  await rejectOutput(flow, await succeed(flow, {}));
+  await flow.drain();
   const evidence: Evidence[] = [];
   for await (const each of readSandboxLog(sandbox.dataDir)) evidence.push(each);
-  for await (const head of flow.objectServer.store.list('')) {
-    evidence.push({
-      kind: 'object',
-      id: null,
-      reference: head.key,
-      amount: null,
-      at: head.modifiedAt,
-    });
-  }
+  const { root } = flow.objectServer.store.options;
+  for await (const each of storedEvidence(root, () => undefined)) evidence.push(each);
   flow.clock.advance(3_600_000);
   const now = flow.clock.now();
   await flow.close();
@@ -72,7 +104,13 @@ const leaveFacts = async (flow: Flow): Promise<SoundFacts> => {
 
 const nameOf = (database: TestDatabase): string => new URL(database.url).pathname.slice(1);
 
-const succeed = async (flow: Flow, changes: Parameters<Flow['create']>[0]): Promise<void> => {
+const quote = async (flow: Flow): Promise<string> => {
+  const quoted = await quoteGeneration(flow.context, { tenantId: flow.tenantId, request: REQUEST });
+  if (quoted.kind === 'REFUSED') throw new Error(quoted.message);
+  return quoted.quote.id;
+};
+
+const succeed = async (flow: Flow, changes: Parameters<Flow['create']>[0]): Promise<string> => {
   const { id } = await flow.submit(changes);
   if ((await flow.task(id)).status === 'RETRY_WAIT') {
     flow.clock.advance(120_000);
@@ -83,6 +121,7 @@ const succeed = async (flow: Flow, changes: Parameters<Flow['create']>[0]): Prom
   await flow.drain();
   const { status } = await flow.task(id);
   if (status !== 'SUCCEEDED') throw new Error(`It should have succeeded and is ${status}`);
+  return id;
 };
 
 const cancelRunning = async (flow: Flow): Promise<void> => {
@@ -94,24 +133,6 @@ const cancelRunning = async (flow: Flow): Promise<void> => {
   await flow.drain();
   const { status } = await flow.task(id);
   if (status !== 'CANCELED') throw new Error(`It should have been cancelled and is ${status}`);
-};
-
-const refund = async (flow: Flow): Promise<void> => {
-  const [row] = await flow.look(
-    "SELECT id, tenant_id FROM generation_tasks WHERE status = 'SUCCEEDED' ORDER BY id LIMIT 1",
-  );
-  const now = flow.clock.now();
-  const outcome = await flow.context.uow.stores.money.refund({
-    tenantId: String(row?.['tenant_id']),
-    taskId: String(row?.['id']),
-    amountMicros: 1_000_000n,
-    businessKey: 'refund:sound:1',
-    reason: 'TEST',
-    actor: 'test',
-    entryId: flow.context.ids.next(now),
-    now,
-  });
-  if (outcome !== 'CREATED') throw new Error(`The refund answered ${outcome}`);
 };
 
 const QUIET_MACHINE: MachineLook = {
@@ -144,7 +165,8 @@ export const verifyDatabase = async (
       {
         look,
         providerLog: of('post', 'job', 'charge'),
-        objects: of('object'),
+        objects: of('object', 'bytes'),
+        deep: true,
         machine: QUIET_MACHINE,
         secrets: SECRETS,
       },

@@ -72,7 +72,7 @@ export const addTenant = async (
   await context.uow.stores.money.grant({
     tenantId,
     amountMicros: seed.credits * MICROS_PER_CREDIT,
-    businessKey: `grant:${tenantId}`,
+    businessKey: `grant:${tenantId}:start`,
     reason: 'START',
     actor: 'test',
     entryId: context.ids.next(now),
