@@ -6,6 +6,16 @@ import { crashpoint } from '../../ports/crash-points';
 import type { Invoice } from '../../ports/stores/invoice-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
+import {
+  act,
+  done,
+  namingNotFound,
+  RefusedAfterWriting,
+  repeated,
+  type Done,
+  type OperatorOrder,
+  type Subject,
+} from '../operate/operator-action';
 import { bookInvoice, TooManyUnchargedError } from './book-invoice';
 import { readInvoice, type BadLine } from './read-invoice';
 import type { InvoicePeriod } from './to-invoice-line';
@@ -19,17 +29,22 @@ export type InvoiceRefusal =
   | 'INVOICE_BROKEN'
   | 'TOO_MANY_UNCHARGED';
 
-export interface InvoiceImportInput {
+export interface InvoiceImportInput extends OperatorOrder {
   readonly providerId: string;
   readonly format: InvoiceFormat;
   readonly period: InvoicePeriod;
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  readonly reason: string;
-  readonly actor: string;
+  /** Less than what an importer may be given at most, where the way it comes by bears less. */
+  readonly sizeBytesMax?: number;
+}
+
+interface Imported {
+  readonly repeated: boolean;
+  readonly invoice: Invoice;
 }
 
 export type InvoiceImport =
-  | { readonly kind: 'IMPORTED'; readonly repeated: boolean; readonly invoice: Invoice }
+  | ({ readonly kind: 'IMPORTED' } & Imported)
   | (Refusal<InvoiceRefusal> & {
       readonly badLines: readonly BadLine[];
       readonly badLineCount: number;
@@ -44,96 +59,116 @@ export const importInvoice = async (
   context: FlowContext,
   input: InvoiceImportInput,
 ): Promise<InvoiceImport> => {
-  if (input.reason.trim() === '') return refused('REASON_REQUIRED', 'Say why.', 'reason');
-  if (!(input.period.start < input.period.end)) {
-    return refused('PERIOD_INVALID', 'The period ends before it begins.', 'periodEnd');
-  }
   const hash = createHash('sha256');
   let sizeBytes = 0;
-  const read = await readInvoice(input.chunks, input.format, input.period, (bytes) => {
+  const file = await readFile(input, (bytes) => {
     hash.update(bytes);
     sizeBytes += bytes.length;
   });
+  const digest = hash.digest('hex');
+  const acted = await act(
+    context,
+    'invoice.import',
+    input,
+    (tx) => openProvider(tx, input.providerId),
+    (tx) =>
+      file.kind === 'READ'
+        ? book(context, tx, input, { lines: file.lines, digest, sizeBytes })
+        : Promise.resolve(file.refusal),
+  );
+  crashpoint('invoice.after_commit_before_answer');
+  const told = namingNotFound(
+    acted,
+    refuse('PROVIDER_NOT_FOUND', 'There is no such provider.', 'provider'),
+  );
+  if (told.kind === 'DONE') return { kind: 'IMPORTED', ...told.result };
+  const isBroken = told.code === 'INVOICE_BROKEN' && file.kind === 'REFUSED';
+  return { ...told, ...(isBroken ? file.bad : NO_BAD_LINES) };
+};
+
+type BadLines = Pick<Extract<InvoiceImport, { kind: 'REFUSED' }>, 'badLines' | 'badLineCount'>;
+
+const NO_BAD_LINES: BadLines = { badLines: [], badLineCount: 0 };
+
+type InvoiceFile =
+  | { readonly kind: 'READ'; readonly lines: readonly InvoiceLine[] }
+  | {
+      readonly kind: 'REFUSED';
+      readonly refusal: Refusal<InvoiceRefusal>;
+      readonly bad: BadLines;
+    };
+
+/** Before any transaction: a file may be long. */
+const readFile = async (
+  { period, chunks, format, sizeBytesMax }: InvoiceImportInput,
+  onBytes: (bytes: Uint8Array) => void,
+): Promise<InvoiceFile> => {
+  const refused = (code: InvoiceRefusal, message: string, field: string): InvoiceFile => ({
+    kind: 'REFUSED',
+    refusal: refuse(code, message, field),
+    bad: NO_BAD_LINES,
+  });
+  if (!(period.start < period.end)) {
+    return refused('PERIOD_INVALID', 'The period ends before it begins.', 'periodEnd');
+  }
+  const read = await readInvoice(chunks, format, period, onBytes, sizeBytesMax);
   switch (read.kind) {
     case 'TOO_LARGE':
       return refused('INVOICE_TOO_LARGE', 'Split the invoice and import its parts.', 'text');
     case 'EMPTY':
       return refused('INVOICE_EMPTY', 'The invoice has no item.', 'text');
     case 'BAD_LINES': {
-      const refusal = refuse<InvoiceRefusal>(
-        'INVOICE_BROKEN',
-        `${read.badLineCount} line(s) cannot be read, so nothing was imported; mend the file.`,
-        'text',
-      );
-      return { ...refusal, badLines: read.badLines, badLineCount: read.badLineCount };
+      const { badLines, badLineCount } = read;
+      const message = `${badLineCount} line(s) cannot be read, so nothing was imported; mend the file.`;
+      const refusal = refuse<InvoiceRefusal>('INVOICE_BROKEN', message, 'text');
+      return { kind: 'REFUSED', refusal, bad: { badLines, badLineCount } };
     }
     case 'READ':
+      return read;
   }
-  const outcome = await commit(context, input, read.lines, hash.digest('hex'), sizeBytes);
-  crashpoint('invoice.after_commit_before_answer');
-  return outcome;
 };
 
-const commit = async (
+const openProvider = async (tx: Stores, providerId: string): Promise<Subject<string> | null> =>
+  (await tx.invoices.lockProvider(providerId))
+    ? { kind: 'PROVIDER', id: providerId, tenantId: null, before: {}, row: providerId }
+    : null;
+
+interface ReadFile extends Pick<Invoice, 'digest' | 'sizeBytes'> {
+  readonly lines: readonly InvoiceLine[];
+}
+
+const book = async (
   context: FlowContext,
+  tx: Stores,
   input: InvoiceImportInput,
-  lines: readonly InvoiceLine[],
-  digest: string,
-  sizeBytes: number,
-): Promise<InvoiceImport> => {
-  try {
-    return await context.uow.transact(async (tx): Promise<InvoiceImport> => {
-      if (!(await tx.invoices.lockProvider(input.providerId))) {
-        return refused('PROVIDER_NOT_FOUND', 'There is no such provider.', 'provider');
-      }
-      const before = await tx.invoices.findByDigest(input.providerId, digest);
-      if (before !== null) return { kind: 'IMPORTED', repeated: true, invoice: before };
-      const now = context.clock.now();
-      const invoice: Invoice = {
-        id: context.ids.next(now),
-        ...{ providerId: input.providerId, digest, format: input.format, sizeBytes },
-        ...{ periodStart: input.period.start, periodEnd: input.period.end },
-        ...{ lineCount: lines.length, reason: input.reason, actor: input.actor, createdAt: now },
-      };
-      await tx.invoices.insert(invoice);
-      const totals = await bookInvoice(context, tx, invoice, lines);
-      await recordImport(context, tx, invoice, totals);
-      crashpoint('invoice.before_commit');
-      return { kind: 'IMPORTED', repeated: false, invoice };
-    });
-  } catch (error) {
-    if (!(error instanceof TooManyUnchargedError)) throw error;
-    return refused(
+  { lines, digest, sizeBytes }: ReadFile,
+): Promise<Done<Imported>> => {
+  const { providerId, format, period, reason, actor } = input;
+  const before = await tx.invoices.findByDigest(providerId, digest);
+  if (before !== null) return repeated({ repeated: true, invoice: before });
+  const now = context.clock.now();
+  const invoice: Invoice = {
+    id: context.ids.next(now),
+    ...{ providerId, digest, format, sizeBytes, reason, actor },
+    ...{ periodStart: period.start, periodEnd: period.end },
+    ...{ lineCount: lines.length, createdAt: now },
+  };
+  await tx.invoices.insert(invoice);
+  const totals = await bookInvoice(context, tx, invoice, lines).catch(tellUncharged);
+  crashpoint('invoice.before_commit');
+  return {
+    ...done({ repeated: false, invoice }, { provider: providerId, digest, ...totals }),
+    made: { kind: 'INVOICE', id: invoice.id },
+  };
+};
+
+const tellUncharged = (error: unknown): never => {
+  if (!(error instanceof TooManyUnchargedError)) throw error;
+  throw new RefusedAfterWriting(
+    refuse(
       'TOO_MANY_UNCHARGED',
       `More than ${error.limit} charged generations of the period are not on the invoice; import it in shorter periods.`,
       'periodEnd',
-    );
-  }
-};
-
-const refused = (code: InvoiceRefusal, message: string, field: string): InvoiceImport => ({
-  ...refuse(code, message, field),
-  badLines: [],
-  badLineCount: 0,
-});
-
-const recordImport = async (
-  context: FlowContext,
-  tx: Stores,
-  invoice: Invoice,
-  totals: Readonly<Record<string, number>>,
-): Promise<void> => {
-  const now = context.clock.now();
-  await tx.audit.record({
-    id: context.ids.next(now),
-    tenantId: null,
-    actor: invoice.actor,
-    action: 'invoice.import',
-    subjectKind: 'INVOICE',
-    subjectId: invoice.id,
-    reason: invoice.reason,
-    before: null,
-    after: { provider: invoice.providerId, digest: invoice.digest, ...totals },
-    now,
-  });
+    ),
+  );
 };

@@ -37,13 +37,14 @@ export const readInvoice = async (
   format: InvoiceFormat,
   period: InvoicePeriod,
   onBytes: (bytes: Uint8Array) => void,
+  sizeBytesMax: number = INVOICE_LIMITS.sizeBytesMax,
 ): Promise<ReadInvoice> => {
   const lines: InvoiceLine[] = [];
   const badLines: BadLine[] = [];
   let badLineCount = 0;
   const parse = format === 'CSV' ? csvParser() : parseJsonLine;
   for await (const line of readLines(chunks, INVOICE_LIMITS.lineBytesMax, onBytes)) {
-    if (line.bytesRead > INVOICE_LIMITS.sizeBytesMax) return { kind: 'TOO_LARGE' };
+    if (line.bytesRead > sizeBytesMax) return { kind: 'TOO_LARGE' };
     const raw = line.text === null ? line.fault : parse(line.text);
     if (raw === null) continue;
     const item = typeof raw === 'string' ? raw : toInvoiceLine(raw, line.lineNo, period);

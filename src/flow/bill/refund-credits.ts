@@ -4,6 +4,14 @@ import { formatCredits } from '../../domain/kernel/money';
 import type { Balance, Refunded } from '../../ports/stores/money-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
+import {
+  act,
+  done,
+  namingNotFound,
+  repeated,
+  type Done,
+  type Subject,
+} from '../operate/operator-action';
 
 export type RefundRefusal =
   | 'GENERATION_NOT_FOUND'
@@ -64,45 +72,65 @@ export const refundInTransaction = async (
   return { outcome, amountMicros, before };
 };
 
-export type RefundResult =
-  | {
-      readonly kind: 'REFUNDED';
-      readonly repeated: boolean;
-      readonly tenantId: string;
-      readonly balance: Balance;
-    }
-  | Refusal<RefundRefusal>;
+interface Paid {
+  readonly repeated: boolean;
+  readonly tenantId: string;
+  readonly balance: Balance;
+}
+
+export type RefundResult = ({ readonly kind: 'REFUNDED' } & Paid) | Refusal<RefundRefusal>;
 
 /** A person gives back what was charged for a generation, once a reference; never more than was charged. Audited. */
 export const refundGeneration = async (
   context: FlowContext,
   input: RefundInput,
 ): Promise<RefundResult> => {
-  if (input.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
-  if (input.amountMicros !== null && input.amountMicros <= 0n) {
-    return refuse('AMOUNT_INVALID', 'Give back more than 0.', 'amount');
-  }
-  return context.uow.transact(async (tx): Promise<RefundResult> => {
-    const refund = await refundInTransaction(context, tx, input);
-    if (refund === null) {
-      return refuse(
-        'GENERATION_NOT_FOUND',
-        'There is no such generation, or nothing was ever reserved for it.',
-        'generationId',
-      );
-    }
-    const refusal = refusalOf(refund);
-    if (refusal !== null) return refusal;
-    if (refund.outcome === 'CREATED') await recordRefund(context, tx, input, refund);
-    const balance = await tx.money.readBalance(refund.before.tenantId);
-    if (balance === null) throw new Error('The account just credited cannot be read');
-    return {
-      kind: 'REFUNDED',
-      repeated: refund.outcome === 'REPLAY',
-      tenantId: refund.before.tenantId,
-      balance,
-    };
-  });
+  const acted = await act(
+    context,
+    'credits.refund',
+    input,
+    (tx) => openCharged(tx, input.taskId),
+    async (tx): Promise<Done<Paid> | Refusal<RefundRefusal>> => {
+      if (input.amountMicros !== null && input.amountMicros <= 0n) {
+        return refuse('AMOUNT_INVALID', 'Give back more than 0.', 'amount');
+      }
+      const refund = await refundInTransaction(context, tx, input);
+      if (refund === null) return NOTHING_RESERVED;
+      const refusal = refusalOf(refund);
+      if (refusal !== null) return refusal;
+      const { tenantId } = refund.before;
+      const balance = await tx.money.readBalance(tenantId);
+      if (balance === null) throw new Error('The account just credited cannot be read');
+      return refund.outcome === 'REPLAY'
+        ? repeated({ repeated: true, tenantId, balance })
+        : done({ repeated: false, tenantId, balance }, factsAfter(input, refund));
+    },
+  );
+  const told = namingNotFound(acted, NOTHING_RESERVED);
+  return told.kind === 'REFUSED' ? told : { kind: 'REFUNDED', ...told.result };
+};
+
+const NOTHING_RESERVED = refuse<RefundRefusal>(
+  'GENERATION_NOT_FOUND',
+  'There is no such generation, or nothing was ever reserved for it.',
+  'generationId',
+);
+
+/** The hold of a generation is locked, where it has one. */
+const openCharged = async (tx: Stores, taskId: string): Promise<Subject<string> | null> => {
+  const task = await tx.tasks.read(taskId);
+  if (task === null) return null;
+  const charged = await tx.money.lockRefunds(taskId);
+  return {
+    kind: 'GENERATION',
+    id: task.id,
+    tenantId: task.tenantId,
+    before: {
+      chargedMicros: charged?.chargedMicros.toString() ?? null,
+      givenBackMicros: charged?.givenBackMicros.toString() ?? null,
+    },
+    row: task.id,
+  };
 };
 
 const refusalOf = ({ outcome, before }: Refund): Refusal<RefundRefusal> | null => {
@@ -131,30 +159,11 @@ const refusalOf = ({ outcome, before }: Refund): Refusal<RefundRefusal> | null =
   }
 };
 
-const recordRefund = async (
-  context: FlowContext,
-  tx: Stores,
-  input: RefundInput,
+const factsAfter = (
+  { reference }: RefundInput,
   { amountMicros, before }: Refund,
-): Promise<void> => {
-  const now = context.clock.now();
-  await tx.audit.record({
-    id: context.ids.next(now),
-    tenantId: before.tenantId,
-    actor: input.actor,
-    action: 'credits.refund',
-    subjectKind: 'GENERATION',
-    subjectId: input.taskId,
-    reason: input.reason,
-    before: {
-      chargedMicros: before.chargedMicros.toString(),
-      givenBackMicros: before.givenBackMicros.toString(),
-    },
-    after: {
-      givenBackMicros: (before.givenBackMicros + amountMicros).toString(),
-      amountMicros: amountMicros.toString(),
-      reference: input.reference,
-    },
-    now,
-  });
-};
+): Readonly<Record<string, unknown>> => ({
+  givenBackMicros: (before.givenBackMicros + amountMicros).toString(),
+  amountMicros: amountMicros.toString(),
+  reference,
+});

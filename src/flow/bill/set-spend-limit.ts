@@ -1,18 +1,27 @@
 import { refuse, type Refusal } from '../../domain/generation/refusals';
 import type { SpendLimit, SpendPeriod } from '../../ports/stores/money-store';
+import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
+import {
+  act,
+  done,
+  namingNotFound,
+  RefusedAfterWriting,
+  type Done,
+  type OperatorOrder,
+  type Subject,
+} from '../operate/operator-action';
+import { openAccount } from './open-account';
 
 export type SpendLimitRefusal =
   'TENANT_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'PERIOD_INVALID' | 'REASON_REQUIRED';
 
-export interface SpendLimitInput {
+export interface SpendLimitInput extends OperatorOrder {
   readonly tenantId: string;
   /** Null: the budget of the tenant as a whole. */
   readonly apiKeyId: string | null;
   /** Null takes the limit away. */
   readonly limit: { readonly period: SpendPeriod; readonly limitMicros: bigint } | null;
-  readonly reason: string;
-  readonly actor: string;
 }
 
 /**
@@ -25,48 +34,55 @@ export const setSpendLimit = async (
 ): Promise<
   { readonly kind: 'SET'; readonly limits: readonly SpendLimit[] } | Refusal<SpendLimitRefusal>
 > => {
-  if (input.reason.trim() === '') return refuse('REASON_REQUIRED', 'Say why.', 'reason');
-  if (input.apiKeyId === null && input.limit !== null && input.limit.period !== 'MONTH') {
-    return refuse('PERIOD_INVALID', 'The budget of an account is monthly.', 'period');
-  }
-  try {
-    const limits = await context.uow.transact(async (tx) => {
+  const { tenantId, apiKeyId, limit } = input;
+  const acted = await act(
+    context,
+    'spend_limit.set',
+    input,
+    (tx) => openLimited(context, tx, input),
+    async (tx): Promise<Done<readonly SpendLimit[]> | Refusal<SpendLimitRefusal>> => {
+      if (apiKeyId === null && limit !== null && limit.period !== 'MONTH') {
+        return refuse('PERIOD_INVALID', 'The budget of an account is monthly.', 'period');
+      }
       const now = context.clock.now();
-      const { tenantId, apiKeyId, limit } = input;
-      const outcome = await tx.money.setSpendLimit({
-        id: context.ids.next(now),
-        ...{ tenantId, apiKeyId, limit, now },
-      });
-      // Rolled back: a limit that was there stays.
-      if (typeof outcome === 'string') throw new NothingToLimit(outcome);
-      await tx.audit.record({
-        id: context.ids.next(now),
-        tenantId,
-        actor: input.actor,
-        action: 'spend_limit.set',
-        subjectKind: apiKeyId === null ? 'TENANT' : 'API_KEY',
-        subjectId: apiKeyId ?? tenantId,
-        reason: input.reason,
-        before: spell(outcome.former),
-        after: spell(limit),
-        now,
-      });
-      return tx.money.listSpendLimits(tenantId, now);
-    });
-    return { kind: 'SET', limits };
-  } catch (error) {
-    if (!(error instanceof NothingToLimit)) throw error;
-    return error.missing === 'NO_KEY'
-      ? refuse('API_KEY_NOT_FOUND', 'The account has no such key.', 'apiKeyId')
-      : refuse('TENANT_NOT_FOUND', 'There is no such account.', 'tenantId');
-  }
+      const id = context.ids.next(now);
+      const outcome = await tx.money.setSpendLimit({ id, tenantId, apiKeyId, limit, now });
+      if (outcome === 'NO_ACCOUNT') return NO_TENANT;
+      // The former limit is gone by then, and comes back with what is undone.
+      if (outcome === 'NO_KEY') throw new RefusedAfterWriting(NO_KEY);
+      return done(await tx.money.listSpendLimits(tenantId, now), spell(limit) ?? NO_LIMIT);
+    },
+  );
+  const told = namingNotFound(acted, NO_TENANT);
+  return told.kind === 'REFUSED' ? told : { kind: 'SET', limits: told.result };
 };
+
+const NO_TENANT = refuse<SpendLimitRefusal>(
+  'TENANT_NOT_FOUND',
+  'There is no such account.',
+  'tenantId',
+);
+const NO_KEY = refuse<SpendLimitRefusal>(
+  'API_KEY_NOT_FOUND',
+  'The account has no such key.',
+  'apiKeyId',
+);
+
+const openLimited = async (
+  context: FlowContext,
+  tx: Stores,
+  { tenantId, apiKeyId }: SpendLimitInput,
+): Promise<Subject<string> | null> => {
+  const account = await openAccount(tx, tenantId);
+  if (account === null) return null;
+  const limits = await tx.money.listSpendLimits(tenantId, context.clock.now());
+  const before = spell(limits.find((each) => each.apiKeyId === apiKeyId) ?? null);
+  return apiKeyId === null
+    ? { ...account, before }
+    : { ...account, kind: 'API_KEY', id: apiKeyId, before };
+};
+
+const NO_LIMIT = { period: null, limitMicros: null } as const;
 
 const spell = (limit: SpendLimitInput['limit']): Readonly<Record<string, unknown>> | null =>
   limit === null ? null : { period: limit.period, limitMicros: limit.limitMicros.toString() };
-
-class NothingToLimit extends Error {
-  constructor(readonly missing: 'NO_ACCOUNT' | 'NO_KEY') {
-    super(missing);
-  }
-}

@@ -1,6 +1,7 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import { refuse, type Refusal } from '../../domain/generation/refusals';
 import type { Task } from '../../domain/generation/task';
+import { isBlank } from '../../domain/kernel/is-blank';
 import { crashpoint } from '../../ports/crash-points';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
@@ -21,7 +22,9 @@ export type SubjectKind =
   | 'PROVIDER_EVENT'
   | 'PROVIDER'
   | 'TENANT'
-  | 'FINDING';
+  | 'FINDING'
+  | 'API_KEY'
+  | 'INVOICE';
 
 type AuditFacts = Readonly<Record<string, unknown>>;
 
@@ -30,7 +33,8 @@ export interface Subject<Row> {
   readonly kind: SubjectKind;
   readonly id: string;
   readonly tenantId: string | null;
-  readonly before: AuditFacts;
+  /** Null: there was nothing. */
+  readonly before: AuditFacts | null;
   readonly row: Row;
 }
 
@@ -39,8 +43,11 @@ export type CommonRefusal = 'NOT_FOUND' | 'REASON_REQUIRED';
 /** What an action came to: `after` is how its subject stands now, for the audit log. */
 export interface Done<Result> {
   readonly kind: 'DONE';
-  readonly after: AuditFacts;
+  /** Null: a repeat, which changed nothing and was recorded the first time. */
+  readonly after: AuditFacts | null;
   readonly result: Result;
+  /** What came to be, where the row shall be of that and not of the subject. */
+  readonly made?: Pick<Subject<unknown>, 'kind' | 'id'>;
 }
 
 export type Acted<Result, Code extends string> =
@@ -52,6 +59,22 @@ export const done = <Result>(result: Result, after: AuditFacts): Done<Result> =>
   result,
 });
 
+/** Done before, under the same reference: nothing changes and no second row is written. */
+export const repeated = <Result>(result: Result): Done<Result> => ({
+  kind: 'DONE',
+  after: null,
+  result,
+});
+
+/** For actions that have a code of their own for what does not exist. */
+export const namingNotFound = <Result, Code extends string>(
+  acted: Acted<Result, Code>,
+  missing: Refusal<Code>,
+): { readonly kind: 'DONE'; readonly result: Result } | Refusal<Code | 'REASON_REQUIRED'> =>
+  acted.kind === 'REFUSED' && acted.code === 'NOT_FOUND'
+    ? missing
+    : (acted as Acted<Result, Code> & { readonly code?: Code | 'REASON_REQUIRED' });
+
 /** Thrown by `work` where it can refuse only after it has written: that is undone, and the refusal recorded alone. */
 export class RefusedAfterWriting extends Error {
   constructor(readonly refusal: Refusal<string>) {
@@ -60,7 +83,7 @@ export class RefusedAfterWriting extends Error {
 }
 
 /**
- * The shape of every operator action: one short transaction that locks the subject, judges, acts, and writes the audit row.
+ * The shape of every operator action, those with money too: one short transaction that locks the subject, judges, acts, and writes the audit row.
  * A refusal is committed too, with its code and nothing else: who tried what is worth knowing. What does not exist leaves no row.
  * @param action stable, as `submit.bind`
  * @param open locks the subject, the generation before its attempt before its assets; null: there is none
@@ -95,26 +118,30 @@ const commit = <Row, Result, Code extends string>(
   { action, order, open, work }: Asked<Row, Result, Code>,
 ): Promise<Acted<Result, Code>> =>
   context.uow.transact<Acted<Result, Code>>(async (tx) => {
-    const reason = order.reason.trim();
+    const reason = isBlank(order.reason) ? '' : order.reason.trim();
     const subject = await open(tx);
     if (subject === null) return refuse('NOT_FOUND', 'There is no such thing.');
     const judged =
       reason === ''
         ? refuse('REASON_REQUIRED' as const, 'Say why.', 'reason')
         : await work(tx, subject.row);
-    const now = context.clock.now();
-    await tx.audit.record({
-      id: context.ids.next(now),
-      tenantId: subject.tenantId,
-      actor: order.actor,
-      action,
-      subjectKind: subject.kind,
-      subjectId: subject.id,
-      reason: reason === '' ? null : reason,
-      before: subject.before,
-      after: judged.kind === 'REFUSED' ? { refused: judged.code } : judged.after,
-      now,
-    });
+    const after = judged.kind === 'REFUSED' ? { refused: judged.code } : judged.after;
+    if (after !== null) {
+      const { kind, id } = (judged.kind === 'DONE' ? judged.made : undefined) ?? subject;
+      const now = context.clock.now();
+      await tx.audit.record({
+        id: context.ids.next(now),
+        tenantId: subject.tenantId,
+        actor: order.actor,
+        action,
+        subjectKind: kind,
+        subjectId: id,
+        reason: reason === '' ? null : reason,
+        before: subject.before,
+        after,
+        now,
+      });
+    }
     crashpoint('operator.before_commit');
     return judged.kind === 'REFUSED' ? judged : { kind: 'DONE', result: judged.result };
   });

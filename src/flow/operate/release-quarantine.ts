@@ -1,4 +1,5 @@
 import { refuse, type Refusal } from '../../domain/generation/refusals';
+import { isBlank } from '../../domain/kernel/is-blank';
 import type { Asset } from '../../domain/output/asset';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Stores } from '../../ports/unit-of-work';
@@ -77,7 +78,7 @@ const bringOut = async (
   { reason }: OperatorOrder,
 ): Promise<Refusal<ReleaseRefusal> | null> => {
   const { quarantineKey, objectKey, sha256 } = asset;
-  if (quarantineKey === null || reason.trim() === '' || judge(context, asset) !== null) return null;
+  if (quarantineKey === null || isBlank(reason) || judge(context, asset) !== null) return null;
   const stored = await objects.head(quarantineKey);
   if (stored === null) return refuse('BYTES_GONE', 'Its bytes are gone.', 'assetId');
   const mismatch = refuse('CHECKSUM_MISMATCH' as const, 'The bytes are not the declared ones.');

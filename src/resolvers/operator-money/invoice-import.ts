@@ -129,13 +129,12 @@ export class InvoiceImportResolver {
     input: InvoiceImportInput,
     @Ctx() context: ApiContext,
   ): Promise<InvoiceImportPayload> {
-    const bytes = Buffer.from(input.text);
-    if (bytes.length > INVOICE_BYTES_MAX) return TOO_LARGE;
     const outcome = await importInvoice(context.deps.context, {
       providerId: input.provider,
       format: input.format,
       period: { start: input.periodStart, end: input.periodEnd },
-      chunks: [bytes],
+      chunks: [Buffer.from(input.text)],
+      sizeBytesMax: INVOICE_BYTES_MAX,
       reason: input.reason,
       actor: `api_key:${callerOf(context).keyId}`,
     });
@@ -153,14 +152,3 @@ export class InvoiceImportResolver {
 }
 
 const NOTHING = { invoice: null, repeated: false, badLines: [], badLineCount: 0 } as const;
-
-const TOO_LARGE: InvoiceImportPayload = {
-  ...NOTHING,
-  userErrors: [
-    importError.from({
-      code: 'INVOICE_TOO_LARGE',
-      message: `The invoice has more than ${INVOICE_BYTES_MAX} bytes; import it in parts.`,
-      field: 'text',
-    }),
-  ],
-};

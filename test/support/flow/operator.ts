@@ -49,6 +49,10 @@ const TABLES = [
   'tenants',
   'moderation_decisions',
   'task_state_events',
+  'spend_limits',
+  'provider_costs',
+  'provider_invoices',
+  'provider_invoice_items',
 ];
 
 /** Everything that an action could change, row for row. */
