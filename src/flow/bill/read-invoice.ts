@@ -79,6 +79,10 @@ const parseJsonLine: Parse = (text) => {
     : 'JSON_INVALID';
 };
 
+/** All columns, and none twice: of two amounts nobody could say which counts. */
+const isHeader = (names: readonly string[]): boolean =>
+  COLUMNS.every((name) => names.includes(name)) && new Set(names).size === names.length;
+
 /** The first line names the columns, in any order; an empty field is an absent one. */
 const csvParser = (): Parse => {
   let header: readonly string[] | null = null;
@@ -86,9 +90,7 @@ const csvParser = (): Parse => {
     if (text.trim() === '') return null;
     const fields = parseCsvLine(text);
     if (header === null) {
-      if (fields === null || COLUMNS.some((name) => !fields.includes(name))) {
-        return 'HEADER_INVALID';
-      }
+      if (fields === null || !isHeader(fields)) return 'HEADER_INVALID';
       header = fields;
       return null;
     }

@@ -30,7 +30,8 @@ export interface InvoicePeriod {
 
 const NAME = /^[\x21-\x7e]{1,200}$/;
 const CURRENCY = /^[A-Z]{3}$/;
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+const INSTANT =
+  /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /** The line, or what is wrong with it. An amount is a plain decimal text: a number of JSON is none that can be trusted. */
 export const toInvoiceLine = (
@@ -52,10 +53,19 @@ export const toInvoiceLine = (
   if (rateMicros === null) return 'CURRENCY_WITHOUT_RATE';
   const costMicros = costToMicros(amount, rateMicros);
   if (costMicros > MICROS_MAX) return 'AMOUNT_TOO_LARGE';
-  const chargedAt = typeof at === 'string' && INSTANT.test(at) ? new Date(at) : null;
-  if (chargedAt === null || Number.isNaN(chargedAt.getTime())) return 'TIME_INVALID';
+  const chargedAt = typeof at === 'string' ? toInstant(at) : null;
+  if (chargedAt === null) return 'TIME_INVALID';
   if (chargedAt < period.start || chargedAt >= period.end) return 'OUTSIDE_PERIOD';
   return { lineNo, key: id, jobId, reference, amount, currency, costMicros, chargedAt };
 };
 
 const isName = (value: unknown): value is string => typeof value === 'string' && NAME.test(value);
+
+/** A day that the calendar does not have is none: `Date` alone would take the 31st of November for the 1st of December. */
+const toInstant = (text: string): Date | null => {
+  const day = INSTANT.exec(text)?.[1];
+  if (day === undefined) return null;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+  return exists ? new Date(text) : null;
+};

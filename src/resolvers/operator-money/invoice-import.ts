@@ -47,7 +47,7 @@ const BadLineCodeEnum = enumType<BadLine['code']>(
   {
     LINE_TOO_LONG: 'More than 16384 bytes.',
     TEXT_INVALID: 'Not UTF-8.',
-    HEADER_INVALID: 'The header of a CSV file lacks a column.',
+    HEADER_INVALID: 'The header of a CSV file lacks a column, or has one twice.',
     CSV_INVALID: 'Not CSV, or not as many fields as the header has.',
     JSON_INVALID: 'Not an object of JSON.',
     ITEM_ID_INVALID: '`id` is not 1 to 200 visible ASCII characters.',
@@ -57,7 +57,8 @@ const BadLineCodeEnum = enumType<BadLine['code']>(
     AMOUNT_TOO_LARGE: '`amount` is more than the books can hold.',
     CURRENCY_INVALID: '`currency` is not a code of three capital letters.',
     CURRENCY_WITHOUT_RATE: 'There is no rate for `currency`.',
-    TIME_INVALID: '`at` is not an instant of ISO 8601 with its offset.',
+    TIME_INVALID:
+      '`at` is not an instant of ISO 8601 with its offset, or of a day that does not exist.',
     OUTSIDE_PERIOD: '`at` is not within the period.',
   },
 );

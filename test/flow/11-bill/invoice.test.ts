@@ -321,7 +321,25 @@ describe('a file that is broken', () => {
   });
 
   it.each([
+    '2026-11-31T00:00:00Z',
+    '2026-02-29T12:00:00Z',
+    '2026-11-30T24:00:00Z',
+    '2026-00-10T00:00:00Z',
+    '2026-11-30T23:59:60Z',
+    '2026-11-30T12:00:00+24:00',
+  ])('at a time that does not exist counts for nothing: %s', async (at) => {
+    const flow = await open();
+    expect(
+      await importText(flow, line(flow, { at }), 'JSON_LINES', { start: new Date(0) }),
+    ).toMatchObject({ badLines: [{ lineNo: 1, code: 'TIME_INVALID' }] });
+  });
+
+  it.each([
     ['id,job_id,amount\n1,2,3\n', [{ lineNo: 1, code: 'HEADER_INVALID' }]],
+    [
+      'id,job_id,reference,amount,currency,at,amount\n1,,,1,USD,x,2\n',
+      [{ lineNo: 1, code: 'HEADER_INVALID' }],
+    ],
     [
       'id,job_id,reference,amount,currency,at\n"a,,,1,USD,x\na,b\na"b,,,1,USD,x\n',
       [2, 3, 4].map((lineNo) => ({ lineNo, code: 'CSV_INVALID' })),
