@@ -41,7 +41,7 @@ export const limitTenant = async (flow: Flow): Promise<void> => {
 };
 
 /** Each way in which credits move beside a settlement: by a person with and without a reference, and by an invoice. */
-export const moveMoney = async (flow: Flow, taskId: string): Promise<void> => {
+export const moveMoney = async (flow: Flow, taskId: string, canceledId: string): Promise<void> => {
   const { context, tenantId } = flow;
   const { id: attemptId, jobId } = await flow.attempt(taskId);
   const refunds = [
@@ -70,8 +70,11 @@ export const moveMoney = async (flow: Flow, taskId: string): Promise<void> => {
     });
     took(adjusted.kind, 'ADJUSTED');
   }
+  // The contract that lets an invoice charge a tenant; the others are the platform's.
+  await flow.look(`UPDATE tenants SET charged_failure_bearer = 'TENANT'`);
   const now = flow.clock.now();
   const lines = [
+    { id: 'line-0', job_id: (await flow.attempt(canceledId)).jobId, amount: '0.0123' },
     { id: 'line-1', job_id: jobId, amount: '0.0500' },
     { id: 'line-2', job_id: 'vid_of_nobody', amount: '0.0100' },
   ].map((line) =>
@@ -83,6 +86,11 @@ export const moveMoney = async (flow: Flow, taskId: string): Promise<void> => {
     ...PERSON,
   });
   took(imported.kind, 'IMPORTED');
+  await flow.look(`UPDATE tenants SET charged_failure_bearer = 'PLATFORM'`);
+  const booked = await flow.look(
+    `SELECT 1 FROM provider_invoice_items WHERE adjustment = 'BOOKED'`,
+  );
+  if (booked.length !== 1) throw new Error('The invoice corrected nobody');
 };
 
 export const rejectOutput = async (flow: Flow, taskId: string): Promise<void> => {

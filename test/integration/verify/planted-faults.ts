@@ -254,6 +254,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   })),
   {
     invariant: 'movements_have_cause',
+    what: 'a correction by an invoice of more than its item says',
+    sql: `UPDATE provider_invoice_items SET adjusted_micros = adjusted_micros / 2 WHERE adjustment = 'BOOKED'`,
+  },
+  {
+    invariant: 'movements_have_cause',
     what: 'a second refund of which one is in the audit log',
     sql: `DELETE FROM audit_log WHERE id = (SELECT id FROM audit_log WHERE action = 'credits.refund' ORDER BY id LIMIT 1)`,
   },

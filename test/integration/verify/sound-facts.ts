@@ -80,10 +80,10 @@ const leaveFacts = async (flow: Flow, reviewNext: () => void): Promise<SoundFact
   await sandbox.queueFaults(['reject_503']);
   await succeed(flow, {});
   await flow.cancel((await flow.create()).id);
-  await cancelRunning(flow);
+  const canceled = await cancelRunning(flow);
   await flow.submit({ fault: 'hang' });
   await tryOpenUpload(flow, await makePicture());
-  await moveMoney(flow, first);
+  await moveMoney(flow, first, canceled);
   reviewNext();
   await rejectOutput(flow, await succeed(flow, {}));
   await flow.drain();
@@ -124,7 +124,7 @@ const succeed = async (flow: Flow, changes: Parameters<Flow['create']>[0]): Prom
   return id;
 };
 
-const cancelRunning = async (flow: Flow): Promise<void> => {
+const cancelRunning = async (flow: Flow): Promise<string> => {
   const { id } = await flow.submit({ fault: 'hang' });
   await flow.cancel(id);
   await flow.drain();
@@ -133,6 +133,7 @@ const cancelRunning = async (flow: Flow): Promise<void> => {
   await flow.drain();
   const { status } = await flow.task(id);
   if (status !== 'CANCELED') throw new Error(`It should have been cancelled and is ${status}`);
+  return id;
 };
 
 const QUIET_MACHINE: MachineLook = {

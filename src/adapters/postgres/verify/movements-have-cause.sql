@@ -44,7 +44,10 @@ WHERE CASE l.kind
   ) AND NOT EXISTS (
     SELECT 1 FROM provider_invoice_items i
     WHERE i.attempt_id = l.attempt_id AND i.adjustment = 'BOOKED' AND i.adjusted_micros = l.available_delta
-      AND l.business_key = 'adjustment:' || i.attempt_id || ':' || i.item_key
+      -- Earlier ones had no word before the item.
+      AND l.business_key IN (
+        'adjustment:' || i.attempt_id || ':item:' || i.item_key, 'adjustment:' || i.attempt_id || ':' || i.item_key
+      )
   )
 END
 ORDER BY l.id
