@@ -11,7 +11,8 @@ export interface Check {
 
 /** Kept by SQL over the whole database; each is the file of its name with dashes in src/adapters/postgres/verify. */
 const ROW_CHECKS = {
-  entries_append_only: 'The ledger, costs and audit log refuse every change of an entry.',
+  entries_append_only:
+    'Ledger, costs, invoices, audit log and decisions refuse every change of what is written.',
   law_is_held: 'The database refuses exactly the moves that the tables refuse.',
   guards_stand: 'The unique keys and checks that the flow relies on are there and valid.',
   business_keys_unique: 'Each credit movement is booked once.',

@@ -195,6 +195,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     what: 'a ledger that lets entries be changed',
     sql: 'ALTER TABLE credit_ledger DISABLE TRIGGER credit_ledger_append_only',
   },
+  ...['audit_log', 'provider_costs', 'provider_invoices', 'moderation_decisions'].map((table) => ({
+    invariant: 'entries_append_only',
+    what: `${table} that can be emptied`,
+    sql: `DROP TRIGGER ${table}_no_truncate ON ${table}`,
+  })),
   {
     invariant: 'law_is_held',
     what: 'a move that the database lets pass',
@@ -244,8 +249,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     invariant: 'amounts_as_moved',
     what: 'a correction of more than it moved',
-    sql: `UPDATE credit_ledger SET available_delta = 0 WHERE kind = 'ADJUSTMENT' AND attempt_id IS NULL; ${account('-2000')};
-          UPDATE audit_log SET after = after || '{"deltaMicros": "0"}' WHERE action = 'credits.adjust' AND subject_kind = 'TENANT'`,
+    sql: unguarded(
+      'credit_ledger',
+      'credit_ledger_deltas_check',
+      'true',
+      `UPDATE credit_ledger SET available_delta = 0 WHERE kind = 'ADJUSTMENT' AND attempt_id IS NULL`,
+      account('-2000'),
+      `UPDATE audit_log SET after = after || '{"deltaMicros": "0"}' WHERE action = 'credits.adjust' AND subject_kind = 'TENANT'`,
+    ),
   },
   ...(['grant', 'refund', 'adjust'] as const).map((what) => ({
     invariant: 'movements_have_cause',

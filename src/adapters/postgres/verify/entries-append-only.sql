@@ -1,11 +1,14 @@
-SELECT wanted.name AS subject,
-  CASE WHEN t.oid IS NULL THEN 'the trigger is missing'
-       WHEN t.tgenabled NOT IN ('O', 'A') THEN 'the trigger is disabled'
-       ELSE 'the trigger refuses nothing' END AS detail
+-- What is written once: each of these tables refuses each kind of change, by whatever trigger. The list stands here alone.
+SELECT written.relation AS subject, 'nothing refuses ' || change.name AS detail
 FROM (VALUES
-  ('credit_ledger', 'credit_ledger_append_only'), ('credit_ledger', 'credit_ledger_no_truncate'),
-  ('provider_costs', 'provider_costs_append_only'), ('audit_log', 'audit_log_append_only')
-) AS wanted (relation, name)
-LEFT JOIN pg_trigger t ON t.tgname = wanted.name AND t.tgrelid = to_regclass(wanted.relation)
-LEFT JOIN pg_proc p ON p.oid = t.tgfoid
-WHERE t.oid IS NULL OR t.tgenabled NOT IN ('O', 'A') OR p.prosrc NOT LIKE '%RAISE EXCEPTION%'
+  ('credit_ledger'), ('provider_costs'), ('provider_invoices'), ('provider_invoice_items'), ('audit_log'), ('moderation_decisions')
+) AS written (relation)
+-- The bits of pg_trigger.tgtype; 2 is BEFORE.
+CROSS JOIN (VALUES ('DELETE', 8), ('UPDATE', 16), ('TRUNCATE', 32)) AS change (name, bit)
+WHERE NOT EXISTS (
+  SELECT 1 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+  WHERE t.tgrelid = to_regclass(written.relation) AND t.tgenabled IN ('O', 'A') AND t.tgqual IS NULL
+    AND t.tgtype::int & (change.bit | 2) = (change.bit | 2) AND p.prosrc LIKE '%RAISE EXCEPTION%'
+)
+ORDER BY written.relation, change.bit
+LIMIT :limit::int

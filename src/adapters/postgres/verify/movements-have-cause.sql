@@ -3,7 +3,7 @@
 -- correction by an item of an invoice.
 WITH moved AS (
   SELECT l.*, row_number() OVER (
-      PARTITION BY l.task_id, l.kind, l.business_key LIKE '%:ref:%', l.amount_micros, l.reason, l.actor ORDER BY l.id
+      PARTITION BY l.task_id, l.kind, l.business_key LIKE '%:ref:%', l.amount_micros, l.actor ORDER BY l.id
     ) AS nth
   FROM credit_ledger l
   WHERE l.kind IN ('GRANT', 'REFUND', 'ADJUSTMENT')
@@ -28,10 +28,10 @@ WHERE CASE l.kind
   ) AND (l.business_key LIKE '%:ref:%' OR l.nth > (
     -- Those without a reference are alike, so they are counted; of a review there is one.
     SELECT count(*) FROM audit_log a
-    WHERE a.action = 'credits.refund' AND a.subject_id = l.task_id::text AND a.actor = l.actor AND a.reason = l.reason
+    WHERE a.action = 'credits.refund' AND a.subject_id = l.task_id::text AND a.actor = l.actor
       AND a.after ->> 'amountMicros' = l.amount_micros::text AND a.after ->> 'reference' IS NULL
   ) + (
-    l.reason = 'OUTPUT_REJECTED' AND EXISTS (
+    EXISTS (
       SELECT 1 FROM moderation_decisions m JOIN assets judged ON judged.id::text = m.subject_id AND judged.task_id = l.task_id
       WHERE m.subject_kind = 'OUTPUT' AND m.verdict = 'REJECT' AND m.decided_by = l.actor
     )
