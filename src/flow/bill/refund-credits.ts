@@ -94,7 +94,10 @@ export const refundGeneration = async (
       if (input.amountMicros !== null && input.amountMicros <= 0n) {
         return refuse('AMOUNT_INVALID', 'Give back more than 0.', 'amount');
       }
-      const refund = await refundInTransaction(context, tx, input);
+      const refund = await refundInTransaction(context, tx, {
+        ...input,
+        reason: input.reason.trim(),
+      });
       if (refund === null) return NOTHING_RESERVED;
       const refusal = refusalOf(refund);
       if (refusal !== null) return refusal;
