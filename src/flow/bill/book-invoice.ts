@@ -27,7 +27,7 @@ export const bookInvoice = async (
   context: FlowContext,
   tx: Stores,
   invoice: Invoice,
-  lines: readonly InvoiceLine[],
+  { lines, isComplete }: { readonly lines: readonly InvoiceLine[]; readonly isComplete: boolean },
 ): Promise<Readonly<Record<string, number>>> => {
   const verdicts = matchInvoice(lines, await readFacts(tx, invoice.providerId, lines));
   await recordCosts(context, tx, invoice, verdicts);
@@ -37,7 +37,8 @@ export const bookInvoice = async (
   );
   const adjusted = await adjustTenants(context, tx, invoice, items);
   await tx.invoices.insertItems(adjusted, invoice.createdAt);
-  const missing = await listMissing(context, tx, invoice);
+  await endFoundMissing(tx, invoice, adjusted);
+  const missing = isComplete ? await listMissing(context, tx, invoice) : [];
   if (missing.length > 0) await tx.invoices.insertItems(missing, invoice.createdAt);
   const all = [...adjusted, ...missing];
   await recordFindings(context, tx, all);
@@ -199,6 +200,19 @@ const adjustTenants = async (
     else throw new Error(`An item that is new was corrected before: ${outcome}`);
   }
   return items.map((item) => ({ ...item, adjustment: outcomes.get(item.id) ?? 'NONE' }));
+};
+
+/** What an invoice was said to miss has come with this one. */
+const endFoundMissing = async (
+  tx: Stores,
+  { id, actor, createdAt }: Invoice,
+  items: readonly InvoiceItem[],
+): Promise<void> => {
+  const attemptIds = items.flatMap(({ attemptId }) => attemptId ?? []);
+  const missed = await tx.invoices.listMissedItems(attemptIds);
+  if (missed.length === 0) return;
+  const resolution = `charged by invoice ${id}`;
+  await tx.findings.resolveOf('INVOICE_UNCHARGED_SUCCESS', missed, actor, resolution, createdAt);
 };
 
 const listMissing = async (

@@ -33,6 +33,8 @@ export interface InvoiceImportInput extends OperatorOrder {
   readonly providerId: string;
   readonly format: InvoiceFormat;
   readonly period: InvoicePeriod;
+  /** It lists every charge of the period: what is booked and not on it is missing. Never of one part of several. */
+  readonly isComplete: boolean;
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** Less than what an importer may be given at most, where the way it comes by bears less. */
   readonly sizeBytesMax?: number;
@@ -143,7 +145,7 @@ const book = async (
   input: InvoiceImportInput,
   { lines, digest, sizeBytes }: ReadFile,
 ): Promise<Done<Imported>> => {
-  const { providerId, format, period, reason, actor } = input;
+  const { providerId, format, period, isComplete, reason, actor } = input;
   const before = await tx.invoices.findByDigest(providerId, digest);
   if (before !== null) return repeated({ repeated: true, invoice: before });
   const now = context.clock.now();
@@ -154,10 +156,12 @@ const book = async (
     ...{ lineCount: lines.length, createdAt: now },
   };
   await tx.invoices.insert(invoice);
-  const totals = await bookInvoice(context, tx, invoice, lines).catch(tellUncharged);
+  const totals = await bookInvoice(context, tx, invoice, { lines, isComplete }).catch(
+    tellUncharged,
+  );
   crashpoint('invoice.before_commit');
   return {
-    ...done({ repeated: false, invoice }, { provider: providerId, digest, ...totals }),
+    ...done({ repeated: false, invoice }, { provider: providerId, digest, isComplete, ...totals }),
     made: { kind: 'INVOICE', id: invoice.id },
   };
 };

@@ -81,20 +81,22 @@ const judge = async (
   event: OutboxEvent,
   dead: readonly ConsumerGroup[],
 ): Promise<Done<Replay> | Refusal<ReplayRefusal>> => {
-  const readers = isKnown(event.type) ? groupsOf(event.type) : [];
-  const handled = await tx.inbox.groupsThatHandled(event.id);
-  const isHandled = (group: ConsumerGroup): boolean => handled.includes(group);
-  if (readers.length > 0 && readers.every(isHandled)) {
-    return refuse('ALREADY_HANDLED', 'Everybody who reads it has handled it.', 'messageId');
-  }
+  // Also what its readers have handled meanwhile: the inbox tells them, and the message ends.
   if (event.status === 'DEAD') {
     await tx.outbox.revive(event.id, context.clock.now());
     return done({ eventId: event.id, groups: [] }, { status: 'PENDING' });
   }
-  const groups = dead.filter((group) => !isHandled(group));
-  return groups.length === 0
-    ? refuse('NOT_DEAD', `It is ${event.status} and nobody gave it up.`, 'messageId')
-    : done({ eventId: event.id, groups }, { status: event.status, deliveredAgainTo: groups });
+  if (dead.length > 0) {
+    return done(
+      { eventId: event.id, groups: dead },
+      { status: event.status, deliveredAgainTo: dead },
+    );
+  }
+  const readers = isKnown(event.type) ? groupsOf(event.type) : [];
+  const handled = await tx.inbox.groupsThatHandled(event.id);
+  return readers.length > 0 && readers.every((group) => handled.includes(group))
+    ? refuse('ALREADY_HANDLED', 'Everybody who reads it has handled it.', 'messageId')
+    : refuse('NOT_DEAD', `It is ${event.status} and nobody gave it up.`, 'messageId');
 };
 
 const isKnown = (type: string): type is MessageType =>

@@ -93,5 +93,7 @@ export interface InvoiceStore {
     end: Date,
     limit: number,
   ): Promise<InvoicedAttempt[]>;
+  /** Ids of the items by which an earlier invoice was said to miss a charge of the attempts. */
+  listMissedItems(attemptIds: readonly string[]): Promise<string[]>;
   insertItems(items: readonly InvoiceItem[], now: Date): Promise<void>;
 }

@@ -89,6 +89,13 @@ export class InvoiceImportInput {
   })
   periodEnd!: Date;
 
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description:
+      'It lists every charge of the period, so that what is booked and not on it is told as missing. Not for one part of several.',
+  })
+  isComplete!: boolean;
+
   @Field(() => String, { description: `The file; at most ${INVOICE_BYTES_MAX} bytes.` })
   text!: string;
 
@@ -134,6 +141,7 @@ export class InvoiceImportResolver {
       providerId: input.provider,
       format: input.format,
       period: { start: input.periodStart, end: input.periodEnd },
+      isComplete: input.isComplete,
       chunks: [Buffer.from(input.text)],
       sizeBytesMax: INVOICE_BYTES_MAX,
       reason: input.reason,

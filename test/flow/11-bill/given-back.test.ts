@@ -26,6 +26,7 @@ const invoice = async (flow: Flow, taskId: string, amount: string, item = 'chg_1
   const line = { id: item, job_id: jobId, amount, currency: 'USD', at: now.toISOString() };
   return importInvoice(flow.context, {
     providerId: 'sandbox',
+    isComplete: false,
     format: 'JSON_LINES',
     period: { start: new Date(now.getTime() - 60_000), end: new Date(now.getTime() + 60_000) },
     chunks: [Buffer.from(`${JSON.stringify(line)}\n`)],

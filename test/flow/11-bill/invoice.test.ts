@@ -14,7 +14,13 @@ const importText = (
   flow: Flow,
   text: string,
   format: InvoiceFormat = 'JSON_LINES',
-  changes: { providerId?: string; reason?: string; start?: Date; end?: Date } = {},
+  changes: {
+    providerId?: string;
+    reason?: string;
+    start?: Date;
+    end?: Date;
+    isComplete?: boolean;
+  } = {},
 ): Promise<InvoiceImport> =>
   importInvoice(flow.context, {
     providerId: changes.providerId ?? 'sandbox',
@@ -23,6 +29,7 @@ const importText = (
       start: changes.start ?? new Date(flow.clock.now().getTime() - DAY_MS),
       end: changes.end ?? new Date(flow.clock.now().getTime() + DAY_MS),
     },
+    isComplete: changes.isComplete ?? false,
     chunks: [Buffer.from(text)],
     reason: changes.reason ?? 'monthly invoice',
     actor: 'api_key:operator',
@@ -59,6 +66,9 @@ const items = (flow: Flow) =>
 
 const words = async (flow: Flow) =>
   (await items(flow)).map((item) => `${String(item['class'])} ${String(item['cause'])}`);
+
+const openFindings = async (flow: Flow) =>
+  (await flow.look('SELECT kind FROM findings WHERE resolved_at IS NULL')).map(({ kind }) => kind);
 
 const invoiceCosts = (flow: Flow) =>
   flow.look(
@@ -187,7 +197,7 @@ describe('an item', () => {
     const flow = await open({ toolkit: onlyProxy });
     const [listed, missing] = [await deliver(flow), await deliver(flow)];
     const text = line(flow, { job_id: await jobOf(flow, listed) });
-    await importText(flow, text);
+    await importText(flow, text, 'JSON_LINES', { isComplete: true });
     expect(await items(flow)).toMatchObject([
       { class: 'MATCHED' },
       {
@@ -197,9 +207,20 @@ describe('an item', () => {
         attempt_id: (await flow.attempt(missing)).id,
       },
     ]);
+    expect(await openFindings(flow)).toEqual(['INVOICE_UNCHARGED_SUCCESS']);
     // It comes with a later invoice.
     await importText(flow, line(flow, { job_id: await jobOf(flow, missing) }));
     expect((await words(flow)).slice(2)).toEqual(['MATCHED EQUAL']);
+    expect(await openFindings(flow)).toEqual([]);
+  });
+
+  it('is not on one part of an invoice is not missing', async () => {
+    const flow = await open({ toolkit: onlyProxy });
+    const [listed, other] = [await deliver(flow), await deliver(flow)];
+    await importText(flow, line(flow, { job_id: await jobOf(flow, listed) }));
+    await importText(flow, line(flow, { job_id: await jobOf(flow, other) }));
+    expect(await words(flow)).toEqual(['MATCHED EQUAL', 'MATCHED EQUAL']);
+    expect(await openFindings(flow)).toEqual([]);
   });
 });
 

@@ -43,7 +43,14 @@ const invoice = (
   sizeBytesMax = 1_000,
 ) =>
   importInvoice(flow.context, {
-    ...{ ...ORDER, reason, providerId: id, format: 'JSON_LINES' as const, sizeBytesMax },
+    ...{
+      ...ORDER,
+      reason,
+      providerId: id,
+      isComplete: false,
+      format: 'JSON_LINES' as const,
+      sizeBytesMax,
+    },
     period: { start: new Date(0), end: new Date() },
     chunks: [Buffer.from(text)],
   });

@@ -50,6 +50,50 @@ describe('a dead message', () => {
     expect(await countEffects(flow)).toEqual(before);
   });
 
+  it.each([
+    [
+      'in the outbox',
+      (flow: Flow, eventId: string) =>
+        flow.look(`UPDATE outbox_events SET status = 'DEAD' WHERE id = $1`, [eventId]),
+    ],
+    [
+      'on the bus',
+      (flow: Flow, eventId: string) =>
+        flow.look(
+          `INSERT INTO bus_messages (consumer_group, event_id, type, envelope, status, available_at, deliveries, created_at)
+           SELECT 'output-fetch', id, type, jsonb_build_object(
+             'eventId', id, 'eventType', type, 'schemaVersion', schema_version, 'aggregateId', aggregate_id,
+             'aggregateVersion', aggregate_version, 'tenantId', tenant_id, 'traceId', trace_id,
+             'causationId', causation_id, 'occurredAt', to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+             'payload', payload), 'DEAD', available_at, 50, occurred_at
+           FROM outbox_events WHERE id = $1`,
+          [eventId],
+        ),
+    ],
+  ])('%s that its reader has handled meanwhile ends, and changes nothing', async (_, bury) => {
+    const flow = await open({ toolkit: onlyProxy });
+    const { id } = await flow.submit();
+    await flow.finishJob(id);
+    await flow.drain();
+    expect((await flow.task(id)).status).toBe('SUCCEEDED');
+    const [handled] = await flow.look(
+      `SELECT id FROM outbox_events WHERE type = 'output.fetch.requested'`,
+    );
+    const eventId = String(handled?.['id']);
+    await bury(flow, eventId);
+    const before = await countEffects(flow);
+    expect(await replay(flow, eventId)).toMatchObject({ kind: 'DONE' });
+    await flow.drain();
+    expect(
+      await flow.look(
+        `SELECT event_id AS id FROM bus_messages
+         UNION ALL SELECT id FROM outbox_events WHERE status <> 'PUBLISHED'`,
+      ),
+    ).toEqual([]);
+    expect(await countEffects(flow)).toEqual(before);
+    await expectRefused(flow, 'ALREADY_HANDLED', () => replay(flow, eventId));
+  });
+
   it('is asked for by its id, with a reason, and only when it is dead', async () => {
     const flow = await open();
     await flow.create();

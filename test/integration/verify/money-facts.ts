@@ -82,6 +82,7 @@ export const moveMoney = async (flow: Flow, taskId: string, canceledId: string):
   );
   const imported = await importInvoice(context, {
     ...{ providerId: 'sandbox', format: 'JSON_LINES', chunks: [Buffer.from(lines.join('\n'))] },
+    isComplete: false,
     period: { start: new Date(now.getTime() - DAY_MS), end: new Date(now.getTime() + DAY_MS) },
     ...PERSON,
   });

@@ -37,6 +37,10 @@ export const createInvoiceStore = (db: Database): InvoiceStore => ({
     (await run<AttemptRow>(db, 'list-uncharged-attempts', { providerId, start, end, limit })).map(
       toInvoiced,
     ),
+  listMissedItems: async (attemptIds) =>
+    (await run<{ id: string }>(db, 'list-missed-invoice-items', { attemptIds })).map(
+      ({ id }) => id,
+    ),
   insertItems: async (items, now) => {
     await run(db, 'insert-invoice-items', { items: toJson(items.map(toColumns)), now });
   },
