@@ -34,7 +34,7 @@ const main = async (): Promise<void> => {
     invoices: createInvoiceReads(prisma),
     operatorReads: createOperatorReads(prisma),
     apiKeys: createApiKeys({ prisma, ids: context.ids }),
-    objectRoutes: createDiskStoreRoutes(objects),
+    objectRoutes: container.disk === null ? null : createDiskStoreRoutes(container.disk),
     log,
     publicUrl: config.publicUrl,
     production: config.production,

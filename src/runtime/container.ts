@@ -1,22 +1,14 @@
 import { createHmac, randomInt } from 'node:crypto';
-import path from 'node:path';
 
 import { createGuardedFetcher } from '../adapters/fetch-guard/guarded-fetcher';
 import { createSystemClock } from '../adapters/clock/system-clock';
 import { createIdSource } from '../adapters/ids/uuid-ids';
 import { createSignatureScanner } from '../adapters/malware/signature-scanner';
 import { createRuleModeration, DEFAULT_RULES } from '../adapters/moderation/rule-set';
-import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object-store';
-import { createPool, createUnitOfWork, OUTBOX_BELL } from '../adapters/postgres';
+import { createPool, createUnitOfWork } from '../adapters/postgres';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createDueLook } from '../adapters/postgres/bus/due-look';
-import { createHandOver } from '../adapters/postgres/bus/hand-over';
-import { createPostgresOutboxMover } from '../adapters/postgres/bus/outbox-mover';
-import { createPostgresBus } from '../adapters/postgres/bus/postgres-bus';
-import { createPostgresPubSub } from '../adapters/postgres/pub-sub/postgres-pub-sub';
-import { createPostgresSlots } from '../adapters/postgres/slots/postgres-slots';
 import { createInstanceStore } from '../adapters/postgres/stores/instance-store';
-import { createOutboxRelayStore } from '../adapters/postgres/stores/outbox-relay-store';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
 import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog';
 import { createProcessBell } from '../adapters/process-bell/process-bell';
@@ -25,27 +17,23 @@ import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
 import { sweepTempFolders } from '../adapters/scratch/temp-folders';
 import { createLog } from '../adapters/telemetry/pino-log';
 import type { FlowContext } from '../flow/flow-context';
-import { createOutboxRelay } from '../flow/relay/relay-outbox';
-import { bellOfGroup, ringGroups } from '../flow/relay/ring-groups';
 import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
 import type { Log } from '../ports/log';
 import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
+import type { PubSub } from '../ports/pub-sub';
 import type { Slots } from '../ports/slots';
 import type { AccountRow } from '../ports/stores/catalog-store';
 import type { OutboxMover } from '../ports/stores/message-store';
+import { bells } from './bells';
 import type { Config } from './config';
 import { createMediaParts, tempDirOf, type MediaParts } from './media-parts';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
-
-/** Channels of the bell. */
-export const bells = {
-  group: bellOfGroup,
-  outbox: OUTBOX_BELL,
-  slots: 'slots',
-  polls: 'polls',
-} as const;
+import { wireBus, wireHandOver } from './wire/wire-bus';
+import { wireObjects, type WiredObjects } from './wire/wire-objects';
+import { wirePubSub } from './wire/wire-pub-sub';
+import { wireSlots } from './wire/wire-slots';
 
 /**
  * Everything a process is made of, wired once. Connections open when they are first used, so a process pays only for what it
@@ -66,8 +54,9 @@ export interface Container {
   readonly handOver: HandOver;
   readonly mover: OutboxMover;
   readonly slots: Slots;
-  readonly pubSub: ReturnType<typeof createPostgresPubSub>;
-  readonly objects: ReturnType<typeof createDiskObjectStore>;
+  readonly pubSub: PubSub;
+  readonly objects: WiredObjects['objects'];
+  readonly disk: WiredObjects['disk'];
   readonly schedule: ScheduleDeps;
   readonly provider: ProviderDeps;
   readonly gatewayOrNull: (providerId: string) => ProviderGateway | null;
@@ -88,7 +77,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 const RING_BURST_MS = 5;
-const DELIVERIES_MAX = 20;
 const CATALOG_AGE_MS = 1_000;
 
 export const createContainer = (config: Config, name: string): Container => {
@@ -110,13 +98,8 @@ export const createContainer = (config: Config, name: string): Container => {
   // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
   const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
   const bell = createBell(config, secrets.databaseUrl, log);
-  const handOver = createHandOver({
-    pool: rebuildable,
-    clock,
-    log,
-    leaseMs: config.busLeaseMs,
-  });
-  const pubSub = createPostgresPubSub({ connectionString: secrets.databaseUrl, log });
+  const handOver = wireHandOver({ config, rebuildable, clock, log });
+  const pubSub = wirePubSub({ databaseUrl: secrets.databaseUrl, log });
   const { ledgerWaitMs } = config;
   const uow = rememberCatalog(
     createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs, handOver }),
@@ -131,16 +114,9 @@ export const createContainer = (config: Config, name: string): Container => {
     settings: config.flow,
     random: () => randomInt(2 ** 31) / 2 ** 31,
   };
-  const slots = ringing(createPostgresSlots({ pool: rebuildable }), bell);
+  const slots = wireSlots({ rebuildable, bell });
   const bootId = ids.next(clock.now());
-  const objectsAt = (publicBaseUrl: string) =>
-    createDiskObjectStore({
-      root: path.join(config.dataDir, 'objects'),
-      publicBaseUrl: `${publicBaseUrl}/objects`,
-      signingKey: deriveKey(secrets.signingSecret, 'object-urls'),
-      clock,
-    });
-  const objects = objectsAt(config.publicUrl);
+  const { objects, providerFacing, disk, sweepTemporary } = wireObjects({ config, secrets, clock });
   const gateways = createGateways(context);
   const gatewayOf = (providerId: string): ProviderGateway => {
     const gateway = gateways.get(providerId);
@@ -148,9 +124,7 @@ export const createContainer = (config: Config, name: string): Container => {
     return gateway;
   };
   const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
-  const bus = handOver.behind(
-    createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
-  );
+  const carried = wireBus({ config, facts, rebuildable, handOver, bell, clock, log });
   return {
     config,
     secrets,
@@ -160,20 +134,13 @@ export const createContainer = (config: Config, name: string): Container => {
     bell,
     looksTogether: false,
     dueLook: createDueLook(rebuildable),
-    bus,
+    bus: carried.bus,
     handOver,
-    mover:
-      config.outboxMover === 'relay'
-        ? createOutboxRelay({
-            store: createOutboxRelayStore(facts),
-            bus,
-            log,
-            onMoved: ringGroups(bell),
-          })
-        : createPostgresOutboxMover({ pool: rebuildable, onMoved: ringGroups(bell) }),
+    mover: carried.mover,
     slots,
     pubSub,
     objects,
+    disk,
     schedule: {
       slots,
       requestKeyOf: (attemptId) => requestKeyOf(secrets.signingSecret, attemptId),
@@ -188,7 +155,7 @@ export const createContainer = (config: Config, name: string): Container => {
         if (row === null) throw new Error(`There is no provider account ${accountId}`);
         return withSecret(row);
       },
-      objects: objectsAt(config.providerFacingUrl),
+      objects: providerFacing,
       slots,
       bootId,
     },
@@ -206,12 +173,11 @@ export const createContainer = (config: Config, name: string): Container => {
     sweepLeftovers: async () => {
       const olderThan = new Date(clock.now().getTime() - config.leftoverAgeMs);
       return (
-        (await objects.sweepTemporary(olderThan)) +
-        (await sweepTempFolders(tempDirOf(config), olderThan))
+        (await sweepTemporary(olderThan)) + (await sweepTempFolders(tempDirOf(config), olderThan))
       );
     },
     close: async () => {
-      await Promise.all([bell.close(), pubSub.close()]);
+      await Promise.all([bell.close(), pubSub.close(), carried.close()]);
       await Promise.all([facts.end(), rebuildable.end()]);
     },
   };
@@ -236,16 +202,6 @@ const createBell = (config: Config, connectionString: string, log: Log): Bell =>
   config.bell === 'parent'
     ? createProcessBell({ parent: channelOf(process), log, burstIntervalMs: RING_BURST_MS })
     : createPostgresBell({ connectionString, log, burstIntervalMs: RING_BURST_MS });
-
-/** A freed slot is news for the scheduler. */
-const ringing = (slots: Slots, bell: Bell): Slots => ({
-  ...slots,
-  release: async (holder, token, now) => {
-    const released = await slots.release(holder, token, now);
-    if (released) bell.ring(bells.slots);
-    return released;
-  },
-});
 
 /** Derives from the attempt's id, so that it can be made again; without the secret it cannot be guessed. */
 const requestKeyOf = (signingSecret: string, attemptId: string): string =>

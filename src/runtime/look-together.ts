@@ -1,6 +1,7 @@
 import { CONSUMER_GROUPS, type ConsumerGroup } from '../ports/messages';
 import type { Bell } from '../ports/message-bus';
-import { bells, type Container } from './container';
+import { bells } from './bells';
+import type { Container } from './container';
 import { startLoop, type RunningLoop } from './loop';
 
 const LOOK_MS = 1_500;

@@ -1,6 +1,7 @@
 import type { Consumer } from '../flow/consume';
 import type { ConsumerGroup, MessageType } from '../ports/messages';
-import { bells, type Container } from './container';
+import { bells } from './bells';
+import type { Container } from './container';
 import { startConsumer } from './consumer';
 import { startLoop, type Round, type RunningLoop } from './loop';
 

@@ -1,5 +1,6 @@
 import { pollDueAttempts } from '../../flow/observe/poll-attempts';
-import { bells, type Container } from '../../runtime/container';
+import { bells } from '../../runtime/bells';
+import type { Container } from '../../runtime/container';
 import { loop } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 

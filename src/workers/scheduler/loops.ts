@@ -1,5 +1,6 @@
 import { createQueuedConsumer, runSchedulePass } from '../../flow/schedule/run-scheduler';
-import { bells, type Container } from '../../runtime/container';
+import { bells } from '../../runtime/bells';
+import type { Container } from '../../runtime/container';
 import { consume, loop } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
