@@ -139,14 +139,15 @@ const programs = [
     severity: 'error',
     comment: 'The sandbox is somebody else’s service. Talk to it over HTTP; read its log in tests.',
     from: { path: '^sandbox/' },
-    to: { path: '^(src|test|bench|chaos|scripts)/' },
+    to: { path: '^(src|test|bench|chaos|cluster|scripts)/' },
   },
   {
     name: 'product-imports-product-only',
     severity: 'error',
-    comment: 'The product imports neither the sandbox nor tests, benches, chaos or scripts.',
+    comment:
+      'The product imports neither the sandbox nor tests, benches, chaos, cluster or scripts.',
     from: { path: '^src/' },
-    to: { path: '^(sandbox|test|bench|chaos|scripts)/' },
+    to: { path: '^(sandbox|test|bench|chaos|cluster|scripts)/' },
   },
 ];
 

@@ -9,6 +9,7 @@ const TYPED = [
   'test/**/*.ts',
   'bench/**/*.ts',
   'chaos/**/*.ts',
+  'cluster/**/*.ts',
   'scripts/**/*.ts',
 ];
 

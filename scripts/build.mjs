@@ -1,5 +1,5 @@
 /**
- * Compiles src/, sandbox/, bench/ and chaos/ to dist/ with SWC and copies everything else beside them, so
+ * Compiles src/, sandbox/, bench/, chaos/ and cluster/ to dist/ with SWC and copies everything else beside them, so
  * that `dist/src/cli.js` runs without a compiler. Only what changed is done again. Types are not
  * checked here: `npm run check:types` does.
  */
@@ -12,7 +12,7 @@ import { transformFile, version } from '@swc/core';
 
 import { generatePrisma } from './generate-prisma.mjs';
 
-const SOURCE_FOLDERS = ['src', 'sandbox', 'bench', 'chaos'];
+const SOURCE_FOLDERS = ['src', 'sandbox', 'bench', 'chaos', 'cluster'];
 const PARALLEL = 4;
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');

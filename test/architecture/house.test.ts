@@ -9,7 +9,7 @@ import {
 } from './support/house-rules';
 import { readSourceFiles, type SourceFile } from './support/source-files';
 
-const CODE = ['src', 'sandbox', 'test', 'bench', 'chaos', 'scripts', 'prisma', 'schema'];
+const CODE = ['src', 'sandbox', 'test', 'bench', 'chaos', 'cluster', 'scripts', 'prisma', 'schema'];
 
 const named = (...paths: string[]): SourceFile[] => paths.map((path) => ({ path, text: '' }));
 const written = (text: string): SourceFile[] => [{ path: 'src/planted.ts', text }];
