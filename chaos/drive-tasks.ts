@@ -34,6 +34,8 @@ export interface ClientFacts {
   uploads: number;
   /** Versions that each subscriber saw, in order. */
   readonly sightings: Map<string, number[]>;
+  /** Subscriptions that ended with an error while their generation went on, by what was said. */
+  readonly lostSubscriptions: Map<string, number>;
   /** What a client must never be told: one key, two generations; a repeat that is none. */
   readonly contradictions: string[];
   cancels: number;
@@ -47,6 +49,7 @@ export const createClientFacts = (): ClientFacts => ({
   unanswered: 0,
   uploads: 0,
   sightings: new Map(),
+  lostSubscriptions: new Map(),
   contradictions: [],
   cancels: 0,
 });
@@ -80,17 +83,32 @@ export const driveTask = async (
   const [id] = ids;
   if (id === undefined) {
     const code = answers[0]?.generationCreate.userErrors[0]?.code ?? 'NO_ANSWER';
-    facts.refused.set(code, (facts.refused.get(code) ?? 0) + 1);
+    count(facts.refused, code);
     return;
   }
   facts.accepted.add(toUuid('generation', id));
-  if (task.subscribes) void subscribe(client, facts, id).catch(() => undefined);
+  if (task.subscribes) {
+    subscribe(client, facts, id).catch((error: unknown) => {
+      count(facts.lostSubscriptions, saidBy(error));
+    });
+  }
   if (task.conflicts) await conflict(client, facts, input);
   if (task.cancelAfterMs !== null) {
     await wait(task.cancelAfterMs);
     await ask(facts, () => client.request(CANCEL, { input: { generationId: id } }));
     facts.cancels += 1;
   }
+};
+
+const count = (counts: Map<string, number>, name: string): void => {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+};
+
+/** An error, a close event of the socket, or the errors of a GraphQL answer. */
+const saidBy = (error: unknown): string => {
+  if (error instanceof Error) return error.message;
+  const { code, reason } = error as { readonly code?: number; readonly reason?: string };
+  return code === undefined ? JSON.stringify(error) : `closed with ${code} ${reason ?? ''}`;
 };
 
 const inputOf = (task: PlannedTask, imageAssetId: string | null) => ({

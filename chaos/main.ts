@@ -48,6 +48,9 @@ const describe = (report: ChaosReport): string[] => {
       'subscribers, versions they saw',
       `${report.clients.sightings.size}, ${countVersions(report.clients)}`,
     ),
+    ...[...report.clients.lostSubscriptions].map(([said, count]) =>
+      line('subscriptions lost', `${count} (${said})`),
+    ),
     '',
     ...report.left.flatMap(({ what, count, examples }) => [
       `left behind: ${count} ${what}`,

@@ -3,27 +3,14 @@ import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { MediaFacts, MediaToolkit } from '../src/ports/media-toolkit';
+import { INSTANT_FACTS, instantProxy } from '../bench/instant-clip';
+import type { MediaToolkit } from '../src/ports/media-toolkit';
 import type { ObjectStore } from '../src/ports/object-store';
 import type { Scratch } from '../src/ports/scratch';
 import type { Container } from '../src/runtime/container';
 
 /** One output in so many is made playable by the real tools; which one hangs on its key, so that a repeat chooses the same. */
 export const REAL_MEDIA_ONE_IN = 30;
-
-const FACTS: MediaFacts = {
-  mime: 'video/mp4',
-  kind: 'video',
-  width: 854,
-  height: 480,
-  rotation: 0,
-  durationMs: 2_000,
-  frameRate: { numerator: 24, denominator: 1 },
-  videoCodec: 'h264',
-  audioCodec: 'aac',
-  pixelFormat: 'yuv420p',
-  colorTransfer: 'bt709',
-};
 
 /** Real files, real object store, real scratch space; for most outputs the clip itself is the proxy, and nothing else is made. */
 export const withMostlyInstantMedia = (container: Container): Container => {
@@ -52,7 +39,7 @@ export const withMostlyInstantMedia = (container: Container): Container => {
 
 const choose = (real: MediaToolkit, isReal: () => boolean): MediaToolkit => ({
   probe: (file, limits) =>
-    isReal() ? real.probe(file, limits) : Promise.resolve({ ok: true, facts: FACTS }),
+    isReal() ? real.probe(file, limits) : Promise.resolve({ ok: true, facts: INSTANT_FACTS }),
   derive: async (kind, input, outputDir, options) => {
     if (isReal()) return real.derive(kind, input, outputDir, options);
     if (kind !== 'PROXY') return null;
@@ -60,19 +47,10 @@ const choose = (real: MediaToolkit, isReal: () => boolean): MediaToolkit => ({
     await mkdir(outputDir, { recursive: true });
     await copyFile(input.path, file);
     const bytes = await readFile(file);
-    return {
-      kind,
-      entry: 'proxy.mp4',
-      files: [
-        {
-          name: 'proxy.mp4',
-          path: file,
-          contentType: 'video/mp4',
-          sizeBytes: bytes.length,
-          sha256: createHash('sha256').update(bytes).digest('hex'),
-        },
-      ],
-      facts: { width: 854, height: 480, durationMs: 2_000, frameRate: FACTS.frameRate },
-    };
+    return instantProxy({
+      path: file,
+      sizeBytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    });
   },
 });

@@ -5,11 +5,12 @@ import type { JobObservation } from '../../src/domain/provider/vocabulary';
 import type { FlowContext } from '../../src/flow/flow-context';
 import { recordObservation } from '../../src/flow/observe/record-observation';
 import type { Container } from '../../src/runtime/container';
-import type { MediaFacts, MediaToolkit } from '../../src/ports/media-toolkit';
+import type { MediaToolkit } from '../../src/ports/media-toolkit';
 import type { ObjectStore } from '../../src/ports/object-store';
 import type { OutputSource } from '../../src/ports/output-source';
 import type { ProviderGateway } from '../../src/ports/provider-gateway';
 import type { Scratch } from '../../src/ports/scratch';
+import { INSTANT_FACTS, instantProxy } from '../instant-clip';
 
 /**
  * Everything that is not ours answers at once: provider, network, disk and ffmpeg. The stages run with all their transitions and
@@ -136,41 +137,14 @@ const instantScratch: Scratch = {
     }),
 };
 
-const FACTS: MediaFacts = {
-  mime: 'video/mp4',
-  kind: 'video',
-  width: 854,
-  height: 480,
-  rotation: 0,
-  durationMs: 2_000,
-  frameRate: { numerator: 24, denominator: 1 },
-  videoCodec: 'h264',
-  audioCodec: 'aac',
-  pixelFormat: 'yuv420p',
-  colorTransfer: 'bt709',
-};
-
 /** The proxy decides over the generation; the others are made of nothing here. */
 const instantToolkit: MediaToolkit = {
-  probe: () => Promise.resolve({ ok: true, facts: FACTS }),
+  probe: () => Promise.resolve({ ok: true, facts: INSTANT_FACTS }),
   derive: (kind) =>
     Promise.resolve(
-      kind !== 'PROXY'
-        ? null
-        : {
-            kind,
-            entry: 'proxy.mp4',
-            files: [
-              {
-                name: 'proxy.mp4',
-                path: 'proxy.mp4',
-                contentType: 'video/mp4',
-                sizeBytes: CLIP.length,
-                sha256: CLIP_SHA256,
-              },
-            ],
-            facts: { width: 854, height: 480, durationMs: 2_000, frameRate: FACTS.frameRate },
-          },
+      kind === 'PROXY'
+        ? instantProxy({ path: 'proxy.mp4', sizeBytes: CLIP.length, sha256: CLIP_SHA256 })
+        : null,
     ),
 };
 

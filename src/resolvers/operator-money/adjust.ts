@@ -16,10 +16,12 @@ import {
   type AdjustInput,
   type AdjustRefusal,
 } from '../../flow/bill/adjust-credits';
-import { callerOf, type ApiContext } from '../api-context';
+import type { ApiContext } from '../api-context';
 import { Balance } from '../balance';
 import { enumType } from '../enum-type';
+import { moneyAnswer } from '../money-answer';
 import { parsePublicId } from '../public-id';
+import { actorOf } from '../operator/order';
 import { MoneyScalar } from '../scalars';
 import { userErrorType } from '../user-error';
 import { REFERENCE_CHARS_MAX, TEXT_CHARS_MAX } from './text-limits';
@@ -102,15 +104,9 @@ export class CreditsAdjustResolver {
       deltaMicros: input.direction === 'CREDIT' ? input.amount : -input.amount,
       reference: input.reference,
       reason: input.reason,
-      actor: `api_key:${callerOf(context).keyId}`,
+      actor: actorOf(context),
     });
-    return outcome.kind === 'REFUSED'
-      ? { balance: null, repeated: false, userErrors: [adjustError.from(outcome)] }
-      : {
-          balance: new Balance(outcome.tenantId, outcome.balance),
-          repeated: outcome.repeated,
-          userErrors: [],
-        };
+    return moneyAnswer(outcome, adjustError.from);
   }
 }
 

@@ -14,9 +14,10 @@ import {
 import type { InvoiceFormat } from '../../domain/billing/invoice';
 import { importInvoice, type InvoiceRefusal } from '../../flow/bill/import-invoice';
 import type { BadLine } from '../../flow/bill/read-invoice';
-import { callerOf, type ApiContext } from '../api-context';
+import type { ApiContext } from '../api-context';
 import { enumType } from '../enum-type';
 import { DateTimeScalar } from '../scalars';
+import { actorOf } from '../operator/order';
 import { userErrorType } from '../user-error';
 import { InvoiceFormatEnum, InvoiceType } from './invoice-type';
 import { INVOICE_BYTES_MAX, TEXT_CHARS_MAX } from './text-limits';
@@ -145,7 +146,7 @@ export class InvoiceImportResolver {
       chunks: [Buffer.from(input.text)],
       sizeBytesMax: INVOICE_BYTES_MAX,
       reason: input.reason,
-      actor: `api_key:${callerOf(context).keyId}`,
+      actor: actorOf(context),
     });
     if (outcome.kind === 'IMPORTED') {
       const invoice = new InvoiceType(outcome.invoice);

@@ -12,10 +12,12 @@ import {
 } from 'type-graphql';
 
 import { refundGeneration, type RefundRefusal } from '../../flow/bill/refund-credits';
-import { callerOf, type ApiContext } from '../api-context';
+import type { ApiContext } from '../api-context';
 import { Balance } from '../balance';
 import { enumType } from '../enum-type';
+import { moneyAnswer } from '../money-answer';
 import { toUuid } from '../public-id';
+import { actorOf } from '../operator/order';
 import { MoneyScalar } from '../scalars';
 import { userErrorType } from '../user-error';
 import { REFERENCE_CHARS_MAX, TEXT_CHARS_MAX } from './text-limits';
@@ -92,14 +94,8 @@ export class CreditsRefundResolver {
       amountMicros: input.amount,
       reference: input.reference ?? null,
       reason: input.reason,
-      actor: `api_key:${callerOf(context).keyId}`,
+      actor: actorOf(context),
     });
-    return outcome.kind === 'REFUSED'
-      ? { balance: null, repeated: false, userErrors: [refundError.from(outcome)] }
-      : {
-          balance: new Balance(outcome.tenantId, outcome.balance),
-          repeated: outcome.repeated,
-          userErrors: [],
-        };
+    return moneyAnswer(outcome, refundError.from);
   }
 }

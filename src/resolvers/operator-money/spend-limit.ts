@@ -13,9 +13,10 @@ import {
 
 import { setSpendLimit, type SpendLimitRefusal } from '../../flow/bill/set-spend-limit';
 import type { SpendPeriod } from '../../ports/stores/money-store';
-import { callerOf, type ApiContext } from '../api-context';
+import type { ApiContext } from '../api-context';
 import { enumType } from '../enum-type';
 import { toUuid } from '../public-id';
+import { actorOf } from '../operator/order';
 import { MoneyScalar } from '../scalars';
 import { SpendLimitType, SpendPeriodEnum } from '../spend-limit-type';
 import { userErrorType } from '../user-error';
@@ -90,7 +91,7 @@ export class SpendLimitResolver {
       limit:
         input.limit == null ? null : { period: input.period ?? 'MONTH', limitMicros: input.limit },
       reason: input.reason,
-      actor: `api_key:${callerOf(context).keyId}`,
+      actor: actorOf(context),
     });
     return outcome.kind === 'REFUSED'
       ? { limits: null, userErrors: [limitError.from(outcome)] }

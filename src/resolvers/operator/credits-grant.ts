@@ -15,6 +15,7 @@ import { grantCredits, type GrantRefusal } from '../../flow/bill/grant-credits';
 import type { ApiContext } from '../api-context';
 import { Balance } from '../balance';
 import { enumType } from '../enum-type';
+import { moneyAnswer } from '../money-answer';
 import { toUuid } from '../public-id';
 import { MoneyScalar } from '../scalars';
 import { userErrorType } from '../user-error';
@@ -74,17 +75,17 @@ export class CreditsGrantResolver {
     input: CreditsGrantInput,
     @Ctx() context: ApiContext,
   ): Promise<CreditsGrantPayload> {
+    const tenantId = toUuid('tenant', input.tenantId);
     const outcome = await grantCredits(context.deps.context, {
-      tenantId: toUuid('tenant', input.tenantId),
+      tenantId,
       amountMicros: input.amount,
       reference: input.reference,
       reason: input.reason,
       actor: actorOf(context),
     });
-    if (outcome.kind === 'REFUSED') {
-      return { balance: null, repeated: false, userErrors: [grantError.from(outcome)] };
-    }
-    const balance = new Balance(toUuid('tenant', input.tenantId), outcome.balance);
-    return { balance, repeated: outcome.repeated, userErrors: [] };
+    return moneyAnswer(
+      outcome.kind === 'REFUSED' ? outcome : { ...outcome, tenantId },
+      grantError.from,
+    );
   }
 }
