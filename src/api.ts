@@ -7,7 +7,7 @@ import { createApiServer } from './resolvers/server';
 import { armFromConfig } from './runtime/arm-crash-points';
 import { ConfigError, readConfig } from './runtime/config';
 import { createContainer } from './runtime/container';
-import { onStopSignal } from './runtime/run-worker';
+import { onStopSignal, serveHealth } from './runtime/run-worker';
 
 /** A revoked key keeps its open sockets for at most this long; the promise to partners is 5 s. */
 const REVOCATION_CHECK_MS = 2_000;
@@ -36,13 +36,17 @@ const main = async (): Promise<void> => {
     apiKeys: createApiKeys({ prisma, ids: context.ids }),
     objectRoutes: container.disk === null ? null : createDiskStoreRoutes(container.disk),
     log,
+    health: container.health,
+    metrics: config.healthPort === null ? container.metrics : null,
     publicUrl: config.publicUrl,
     production: config.production,
     revocationCheckMs: REVOCATION_CHECK_MS,
   });
+  const healthServer = await serveHealth(container, ['api']);
   const port = await server.listen(config.http.port, config.http.host);
   onStopSignal(config.drainMs * 2, async () => {
     await server.close(config.drainMs);
+    await healthServer?.close();
     await prisma.$disconnect();
     await container.close();
   });

@@ -4,8 +4,10 @@ import type { FlowContext } from '../flow/flow-context';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
 import type { ApiKeys } from '../ports/api-keys';
 import type { InvoiceReads } from '../ports/invoice-reads';
+import type { HealthReport } from '../ports/health';
 import type { Log } from '../ports/log';
 import type { MessageBus } from '../ports/message-bus';
+import type { MetricsPage } from '../ports/metrics';
 import type { Moderation } from '../ports/moderation';
 import type { ObjectStore } from '../ports/object-store';
 import type { OperatorReads } from '../ports/operator-reads';
@@ -32,6 +34,10 @@ export interface ApiDeps {
   /** Serves the signed URLs of the disk store at `/objects`; null where objects are served elsewhere. */
   readonly objectRoutes: Router | null;
   readonly log: Log;
+  /** What this process stands on; `drain` makes it say that it wants no new requests. */
+  readonly health: { read(): Promise<HealthReport>; drain(): void };
+  /** Served at `/metrics`; null where another port serves them. */
+  readonly metrics: MetricsPage | null;
   /** Where browsers reach this server, without a path. */
   readonly publicUrl: string;
   /** Hides suggestions of near names in errors. */

@@ -11,6 +11,7 @@ import { createApiContext, unauthenticated, type ApiContext } from './api-contex
 import type { ApiDeps } from './api-deps';
 import { createApollo } from './apollo-server';
 import { isUnavailable, unavailable } from './errors';
+import { createHealthRoutes } from './http/health-routes';
 import { createBodyParser, createErrorAnswer } from './http/json-body';
 import { readBearer, readIdempotencyKey } from './http/read-credentials';
 import { createRequestScope, currentRequestId } from './http/request-scope';
@@ -21,7 +22,6 @@ import { GRAPHQL_PATH, openGraphqlSocket } from './socket/graphql-socket';
 
 const LOOK_MS = 3_000;
 const UPLOAD_TIME_LIMIT_MS = 3_600_000;
-const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 export interface ApiServer {
   readonly httpServer: Server;
@@ -44,8 +44,7 @@ export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
   });
   const apollo = createApollo(schema, deps);
   await apollo.start();
-  const state = { isDraining: false };
-  const httpServer = createServer(createApp(deps, apollo, feeds, state));
+  const httpServer = createServer(createApp(deps, apollo, feeds));
   // An upload of many minutes is no attack; a body that stands still is cut by the object routes.
   httpServer.requestTimeout = UPLOAD_TIME_LIMIT_MS;
   const socket = openGraphqlSocket(httpServer, schema, deps, feeds);
@@ -61,7 +60,7 @@ export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
         });
       }),
     close: async (drainMs) => {
-      state.isDraining = true;
+      deps.health.drain();
       await socket.close();
       await feeds.close();
       await closeHttp(httpServer, drainMs);
@@ -80,23 +79,12 @@ const closeHttp = async (httpServer: Server, drainMs: number): Promise<void> => 
   clearTimeout(cut);
 };
 
-const createApp = (
-  deps: ApiDeps,
-  apollo: ApolloServer<ApiContext>,
-  feeds: LiveFeeds,
-  state: { readonly isDraining: boolean },
-): Express => {
+const createApp = (deps: ApiDeps, apollo: ApolloServer<ApiContext>, feeds: LiveFeeds): Express => {
   const app = express();
   app.disable('x-powered-by');
   app.use(createRequestScope(deps.context.ids, deps.context.clock));
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
-  app.get('/healthz', (_request, response) => {
-    response.json({ status: 'ok' });
-  });
-  app.get('/readyz', async (_request, response) => {
-    const isReady = !state.isDraining && (await canRead(deps));
-    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not ready' });
-  });
+  app.use(createHealthRoutes(deps));
   if (deps.objectRoutes !== null) app.use('/objects', deps.objectRoutes);
   app.use(createPlaygroundRoutes());
   app.use(
@@ -109,16 +97,6 @@ const createApp = (
   });
   app.use(createErrorAnswer(deps.log));
   return app;
-};
-
-const canRead = async ({ context }: ApiDeps): Promise<boolean> => {
-  try {
-    await context.uow.stores.catalog.readTenant(NOBODY);
-    return true;
-  } catch (error) {
-    context.log.warn('not ready', { error: String(error) });
-    return false;
-  }
 };
 
 /** Without a key the schema can be read and nothing else; a wrong key is an error even then. */

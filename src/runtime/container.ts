@@ -1,11 +1,13 @@
 import { createHmac, randomInt } from 'node:crypto';
+import path from 'node:path';
 
 import { createGuardedFetcher } from '../adapters/fetch-guard/guarded-fetcher';
 import { createSystemClock } from '../adapters/clock/system-clock';
 import { createIdSource } from '../adapters/ids/uuid-ids';
 import { createSignatureScanner } from '../adapters/malware/signature-scanner';
 import { createRuleModeration, DEFAULT_RULES } from '../adapters/moderation/rule-set';
-import { createPool, createUnitOfWork } from '../adapters/postgres';
+import { createPool, createUnitOfWork, type Pool } from '../adapters/postgres';
+import { createDatabaseHealth, createMigrationHealth } from '../adapters/postgres/database-health';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createDueLook } from '../adapters/postgres/bus/due-look';
 import { createInstanceStore } from '../adapters/postgres/stores/instance-store';
@@ -16,10 +18,12 @@ import { channelOf } from '../adapters/process-bell/process-channels';
 import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
 import { sweepTempFolders } from '../adapters/scratch/temp-folders';
 import { createLog } from '../adapters/telemetry/pino-log';
+import { createPromMetrics } from '../adapters/telemetry/prom-metrics';
 import type { FlowContext } from '../flow/flow-context';
 import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
 import type { Log } from '../ports/log';
+import type { MetricsPage } from '../ports/metrics';
 import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { PubSub } from '../ports/pub-sub';
@@ -28,7 +32,14 @@ import type { AccountRow } from '../ports/stores/catalog-store';
 import type { OutboxMover } from '../ports/stores/message-store';
 import { bells } from './bells';
 import type { Config } from './config';
+import {
+  createHealthChecks,
+  type HealthChecks,
+  type HealthChecksOptions,
+} from './health/health-checks';
+import { createCircuitHealth } from './health/provider-circuits';
 import { createMediaParts, tempDirOf, type MediaParts } from './media-parts';
+import { projectRoot } from './project-root';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
 import { wireBus, wireHandOver } from './wire/wire-bus';
 import { wireObjects, type WiredObjects } from './wire/wire-objects';
@@ -44,6 +55,9 @@ export interface Container {
   readonly secrets: ResolvedSecrets;
   readonly bootId: string;
   readonly log: Log;
+  /** What this process stands on; the wire files add their back ends. */
+  readonly health: HealthChecks;
+  readonly metrics: MetricsPage;
   readonly context: FlowContext;
   readonly bell: Bell;
   /** Loops with a bell need no slow look of their own: one look of the process asks for all of them. */
@@ -84,6 +98,7 @@ export const createContainer = (config: Config, name: string): Container => {
   const clock = createSystemClock(config.clockOffsetMs);
   const ids = createIdSource();
   const log = createLog({ level: config.logLevel, name });
+  const health = createHealthChecks({ onChange: sayHealth(log) });
   const pool = (max: number, synchronousCommit: 'on' | 'off', suffix: string) =>
     createPool({
       connectionString: secrets.databaseUrl,
@@ -97,9 +112,10 @@ export const createContainer = (config: Config, name: string): Container => {
   const facts = pool(config.poolMax, 'on', '');
   // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
   const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
+  addDatabaseHealth(health, facts);
   const bell = createBell(config, secrets.databaseUrl, log);
   const handOver = wireHandOver({ config, rebuildable, clock, log });
-  const pubSub = wirePubSub({ databaseUrl: secrets.databaseUrl, log });
+  const pubSub = wirePubSub({ databaseUrl: secrets.databaseUrl, log, health });
   const { ledgerWaitMs } = config;
   const uow = rememberCatalog(
     createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs, handOver }),
@@ -114,9 +130,14 @@ export const createContainer = (config: Config, name: string): Container => {
     settings: config.flow,
     random: () => randomInt(2 ** 31) / 2 ** 31,
   };
-  const slots = wireSlots({ rebuildable, bell });
+  const slots = wireSlots({ rebuildable, bell, health });
   const bootId = ids.next(clock.now());
-  const { objects, providerFacing, disk, sweepTemporary } = wireObjects({ config, secrets, clock });
+  const { objects, providerFacing, disk, sweepTemporary } = wireObjects({
+    config,
+    secrets,
+    clock,
+    health,
+  });
   const gateways = createGateways(context);
   const gatewayOf = (providerId: string): ProviderGateway => {
     const gateway = gateways.get(providerId);
@@ -124,12 +145,20 @@ export const createContainer = (config: Config, name: string): Container => {
     return gateway;
   };
   const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
-  const carried = wireBus({ config, facts, rebuildable, handOver, bell, clock, log });
+  const carried = wireBus({ config, facts, rebuildable, handOver, bell, clock, log, health });
+  health.add({
+    name: 'providers',
+    weight: 'INFORMATION',
+    maxAgeMs: 5_000,
+    check: createCircuitHealth(context),
+  });
   return {
     config,
     secrets,
     bootId,
     log,
+    health,
+    metrics: createPromMetrics(name),
     context,
     bell,
     looksTogether: false,
@@ -182,6 +211,25 @@ export const createContainer = (config: Config, name: string): Container => {
     },
   };
 };
+
+const MIGRATIONS_AGE_MS = 30_000;
+
+const addDatabaseHealth = (health: HealthChecks, pool: Pool): void => {
+  health.add({ name: 'database', weight: 'REQUIRED', check: createDatabaseHealth(pool) });
+  health.add({
+    name: 'migrations',
+    weight: 'REQUIRED',
+    maxAgeMs: MIGRATIONS_AGE_MS,
+    check: createMigrationHealth(pool, path.join(projectRoot(), 'prisma', 'migrations')),
+  });
+};
+
+const sayHealth =
+  (log: Log): NonNullable<HealthChecksOptions['onChange']> =>
+  ({ name, ok, detail }) =>
+    ok
+      ? log.info('a part is back', { part: name, detail })
+      : log.warn('a part is out of reach', { part: name, detail });
 
 const createGateways = (context: FlowContext): ReadonlyMap<string, ProviderGateway> =>
   new Map([

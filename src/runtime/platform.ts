@@ -180,8 +180,10 @@ const startChildren = async (
   processes: readonly PlannedProcess[],
 ): Promise<void> => {
   const dist = path.join(projectRoot(), 'dist');
+  const names = ['api', ...processes.map(({ name }) => name)];
   const envOf = (name: string): Record<string, string> => ({
     ...env,
+    ...healthPortOf(options.config, names.indexOf(name)),
     ...options.childEnv?.['*'],
     ...options.childEnv?.[name],
   });
@@ -224,6 +226,11 @@ const startChildren = async (
     ...processes.map(startWorkers),
   ]);
 };
+
+/** The processes of one machine count up from the configured port, the API first; the sandbox has none. */
+const healthPortOf = ({ healthPort }: Config, index: number): Record<string, string> => ({
+  AIVEDIO_HEALTH_PORT: healthPort === null || index < 0 ? '' : String(healthPort + index),
+});
 
 const GROUP_POOL_MAX = 16;
 

@@ -1,11 +1,10 @@
-import { createServer, type Server } from 'node:http';
-
 import type { WorkerName } from '../domain/stages';
 import { announceLife } from './announce-life';
 import { armFromConfig } from './arm-crash-points';
 import { ConfigError, readConfig } from './config';
 import { createContainer, type Container } from './container';
 import { lookTogether } from './look-together';
+import { startHealthServer, type HealthServer } from './health/health-server';
 import type { RunningLoop } from './loop';
 
 /** Whatever a worker runs until it is told to stop. */
@@ -42,12 +41,14 @@ const main = async (name: string, members: readonly Member[]): Promise<void> => 
   armFromConfig(config);
   const container = createContainer(config, name);
   const workers = members.map((member) => member.name);
+  addMediaHealth(container, workers);
+  // Before the loops: a start that waits for something can be asked for what.
+  const server = await serveHealth(container, workers);
   const running = [announceLife(container, name), ...(await startAll(container, members))];
-  const health =
-    config.healthPort === null ? null : serveHealth(config.http.host, config.healthPort, workers);
   onStopSignal(config.drainMs * 2, async () => {
+    container.health.drain();
     await Promise.all(running.map((each) => each.stop()));
-    health?.close();
+    await server?.close();
     await container.close();
   });
   container.log.info('worker is running', {
@@ -57,6 +58,40 @@ const main = async (name: string, members: readonly Member[]): Promise<void> => 
   });
   process.send?.({ ready: true });
 };
+
+const MEDIA_WORKERS: readonly WorkerName[] = ['asset-validator', 'media'];
+const MEDIA_AGE_MS = 60_000;
+
+/** Only who starts ffmpeg stands on it. */
+const addMediaHealth = (container: Container, workers: readonly WorkerName[]): void => {
+  if (!workers.some((worker) => MEDIA_WORKERS.includes(worker))) return;
+  container.health.add({
+    name: 'media-tools',
+    weight: 'REQUIRED',
+    // The first start of ffmpeg from a package unpacks it.
+    timeLimitMs: 20_000,
+    maxAgeMs: MEDIA_AGE_MS,
+    check: async () => {
+      await container.media();
+      return { ok: true, detail: 'ffmpeg and ffprobe answer' };
+    },
+  });
+};
+
+/** Where the configuration names a port: `/healthz`, `/readyz`, `/metrics`. */
+export const serveHealth = async (
+  { config, health, metrics }: Container,
+  names: readonly string[],
+): Promise<HealthServer | null> =>
+  config.healthPort === null
+    ? null
+    : startHealthServer({
+        host: config.http.host,
+        port: config.healthPort,
+        names,
+        read: health.read,
+        metrics,
+      });
 
 /** Several workers look together at what is due, and each says in the log who it is. */
 const startAll = async (
@@ -96,10 +131,3 @@ export const onStopSignal = (limitMs: number, stop: () => Promise<void>): void =
   process.on('SIGINT', begin);
   process.on('disconnect', begin);
 };
-
-const serveHealth = (host: string, port: number, workers: readonly WorkerName[]): Server =>
-  createServer((request, response) => {
-    const known = request.url === '/healthz';
-    response.writeHead(known ? 200 : 404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(known ? { status: 'ok', workers } : { status: 'not found' }));
-  }).listen(port, host);

@@ -10,6 +10,7 @@ import type { Log } from '../../ports/log';
 import type { Bell, HandOver, MessageBus } from '../../ports/message-bus';
 import type { OutboxMover } from '../../ports/stores/message-store';
 import type { Config } from '../config';
+import type { HealthChecks } from '../health/health-checks';
 
 const DELIVERIES_MAX = 20;
 
@@ -28,6 +29,8 @@ export const wireBus = (options: {
   readonly bell: Bell;
   readonly clock: Clock;
   readonly log: Log;
+  /** A bus that is no table of the database adds itself: `bus`, whose loss only degrades, since the outbox keeps. */
+  readonly health: HealthChecks;
 }): WiredBus => {
   const { config, facts, rebuildable, handOver, bell, log } = options;
   const bus = handOver.behind(

@@ -1,9 +1,11 @@
 import path from 'node:path';
 
 import { createDiskObjectStore } from '../../adapters/object-store/disk/disk-object-store';
+import { createFolderHealth } from '../../adapters/object-store/disk/folder-health';
 import type { Clock } from '../../ports/clock';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Config } from '../config';
+import type { HealthChecks } from '../health/health-checks';
 import { deriveKey, type ResolvedSecrets } from '../secrets';
 
 export interface WiredObjects {
@@ -22,11 +24,14 @@ export const wireObjects = (options: {
   readonly config: Config;
   readonly secrets: ResolvedSecrets;
   readonly clock: Clock;
+  readonly health: HealthChecks;
 }): WiredObjects => {
-  const { config, secrets, clock } = options;
+  const { config, secrets, clock, health } = options;
+  const root = path.join(config.dataDir, 'objects');
+  health.add({ name: 'objects', weight: 'DEGRADING', check: createFolderHealth(root) });
   const at = (publicBaseUrl: string) =>
     createDiskObjectStore({
-      root: path.join(config.dataDir, 'objects'),
+      root,
       publicBaseUrl: `${publicBaseUrl}/objects`,
       signingKey: deriveKey(secrets.signingSecret, 'object-urls'),
       clock,

@@ -53,7 +53,12 @@ describe('the server', () => {
 
   it('tells that it lives and that it is ready', async () => {
     expect(await read('/healthz')).toMatchObject({ status: 200, text: '{"status":"ok"}' });
-    expect(await read('/readyz')).toMatchObject({ status: 200, text: '{"status":"ready"}' });
+    const ready = await read('/readyz');
+    expect(ready.status).toBe(200);
+    expect(JSON.parse(ready.text)).toEqual({
+      status: 'ready',
+      parts: [{ name: 'database', ok: true, weight: 'REQUIRED' }],
+    });
   });
 
   it('says of any other path that there is nothing', async () => {

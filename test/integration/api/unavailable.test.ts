@@ -38,7 +38,13 @@ describe('without its database, the API', () => {
   it('lives but is not ready', async () => {
     const api = await openWithoutDatabase();
     expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
-    expect((await fetch(`${api.url}/readyz`)).status).toBe(503);
+    const ready = await fetch(`${api.url}/readyz`);
+    expect(ready.status).toBe(503);
+    // Which part, and no address of it: anybody may ask here.
+    expect(await ready.json()).toEqual({
+      status: 'not ready',
+      parts: [{ name: 'database', ok: false, weight: 'REQUIRED' }],
+    });
   });
 });
 

@@ -9,6 +9,7 @@ import { createRuleModeration, DEFAULT_RULES } from '../../../../src/adapters/mo
 import { createPool, createUnitOfWork } from '../../../../src/adapters/postgres';
 import { createApiKeys } from '../../../../src/adapters/postgres/api-keys';
 import { createPostgresBus } from '../../../../src/adapters/postgres/bus/postgres-bus';
+import { createDatabaseHealth } from '../../../../src/adapters/postgres/database-health';
 import { createPrisma } from '../../../../src/adapters/postgres/prisma-client';
 import { createPostgresPubSub } from '../../../../src/adapters/postgres/pub-sub/postgres-pub-sub';
 import { createInvoiceReads, createReadModel } from '../../../../src/adapters/postgres/read-model';
@@ -20,6 +21,7 @@ import type { FlowContext } from '../../../../src/flow/flow-context';
 import { API_SCOPES, type ApiKeys, type ApiScope } from '../../../../src/ports/api-keys';
 import type { PubSub } from '../../../../src/ports/pub-sub';
 import type { ReadModel } from '../../../../src/ports/read-model';
+import { createHealthChecks } from '../../../../src/runtime/health/health-checks';
 import { createApiServer, type ApiServer } from '../../../../src/resolvers/server';
 import { readConfig } from '../../../../src/runtime/config';
 import { createRecordingLog } from '../../../contract/recording-log';
@@ -136,6 +138,8 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     clock,
   });
   const rings: string[] = [];
+  const health = createHealthChecks();
+  health.add({ name: 'database', weight: 'REQUIRED', check: createDatabaseHealth(pool) });
   const server = await createApiServer({
     context,
     provider: {
@@ -155,6 +159,8 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     apiKeys,
     objectRoutes: null,
     log,
+    health,
+    metrics: null,
     publicUrl: 'http://127.0.0.1',
     production: options.production ?? false,
     revocationCheckMs: options.revocationCheckMs ?? 200,

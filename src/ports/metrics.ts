@@ -1,0 +1,5 @@
+/** What a metrics collector reads of this process. */
+export interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
