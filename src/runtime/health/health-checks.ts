@@ -123,9 +123,9 @@ const DETAIL_CHARS_MAX = 500;
 /** The message and those of its causes: the last one says what the system said. */
 const describe = (error: unknown): string => {
   const messages: string[] = [];
-  let at = error as { readonly message?: unknown; readonly cause?: unknown } | null | undefined;
+  let at = error as { readonly message?: string; readonly cause?: unknown } | null | undefined;
   while (at?.message !== undefined && messages.length < 4) {
-    messages.push(String(at.message));
+    messages.push(at.message);
     at = at.cause as typeof at;
   }
   return (messages.length === 0 ? String(error) : messages.join(': ')).slice(0, DETAIL_CHARS_MAX);

@@ -47,7 +47,7 @@ const answer = async (
   url: string,
   response: ServerResponse,
 ): Promise<void> => {
-  switch (url.split('?', 1)[0]) {
+  switch (url.replace(/\?.*$/, '')) {
     case '/healthz':
       json(response, 200, { status: 'ok', workers: names });
       return;
