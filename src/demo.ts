@@ -1,14 +1,7 @@
-import path from 'node:path';
-
-import { createIdSource } from './adapters/ids/uuid-ids';
 import { createConsoleLog } from './adapters/telemetry/console-log';
-import { createGraphqlClient, dataOf, type GraphqlClient } from './client/graphql-client';
-import { GENERATION_CREATE, type UserError } from './demo/operations';
-import { DEMO_USAGE, readDemoOptions, type DemoOptions } from './demo/options';
-import { printReport, shortfallsOf } from './demo/print-report';
-import { saveResults } from './demo/save-results';
-import { refuseErrors, uploadPicture } from './demo/upload-picture';
-import { watchGeneration } from './demo/watch-generation';
+import { createGraphqlClient } from './client/graphql-client';
+import { DEMO_USAGE, readDemoOptions } from './demo/options';
+import { runMainJob } from './demo/run-main-job';
 import { readConfig, type Config } from './runtime/config';
 import { TENANT_SCOPES } from './runtime/key-options';
 import { startPlatform } from './runtime/platform';
@@ -46,7 +39,7 @@ const main = async (): Promise<number> => {
       lifeMs: KEY_LIFE_MS,
     });
     const client = createGraphqlClient(product.publicUrl, key);
-    const shortfalls = await runMainJob(client, options);
+    const shortfalls = await runMainJob(client, options, { print, say });
     await client.close();
     for (const shortfall of shortfalls) print(`Fell short: ${shortfall}`);
     if (options.keepRunning) await keepRunning(product.publicUrl);
@@ -82,54 +75,6 @@ const isReady = (publicUrl: string): Promise<boolean> =>
     (response) => response.ok,
     () => false,
   );
-
-const runMainJob = async (client: GraphqlClient, options: DemoOptions): Promise<string[]> => {
-  const imageAssetId = await uploadPicture(client, options.image);
-  say(`Uploaded ${path.basename(options.image)}: READY`);
-  const id = await createGeneration(client, options, imageAssetId);
-  const report = await watchGeneration(client, id, say);
-  printReport(report, print);
-  const shortfalls = shortfallsOf(report);
-  if (report.playback !== null) {
-    const saved = await saveResults(report.playback, options.outputDir, report.id);
-    print(`\nPlay it\n  MP4  ${saved.mp4}`);
-    if (saved.hlsMaster !== null) print(`  HLS  ${saved.hlsMaster}`);
-    print(`  URL  ${report.playback.url} (while the product runs)`);
-  }
-  print('');
-  return shortfalls;
-};
-
-const createGeneration = async (
-  client: GraphqlClient,
-  options: DemoOptions,
-  imageAssetId: string,
-): Promise<string> => {
-  const { generationCreate } = dataOf(
-    await client.request<{
-      generationCreate: {
-        generation: { id: string; price: string } | null;
-        userErrors: readonly UserError[];
-      };
-    }>(GENERATION_CREATE, {
-      input: {
-        idempotencyKey: createIdSource().secret(16),
-        model: options.model,
-        prompt: options.prompt,
-        durationMs: options.durationMs,
-        aspectRatio: options.aspectRatio,
-        resolution: options.resolution,
-        imageAssetId,
-        ...(options.seed === null ? {} : { seed: options.seed }),
-        ...(options.fault === null ? {} : { providerOptions: { fault: options.fault } }),
-      },
-    }),
-  );
-  refuseErrors('generation', generationCreate.userErrors);
-  if (generationCreate.generation === null) throw new Error('The API created no generation');
-  say(`Created ${generationCreate.generation.id} for ${generationCreate.generation.price} credits`);
-  return generationCreate.generation.id;
-};
 
 const keepRunning = (publicUrl: string): Promise<never> => {
   print(`The product keeps running: ${publicUrl}/playground. Stop with Ctrl-C.`);

@@ -35,6 +35,10 @@ export interface SupervisorOptions {
 export interface Supervisor {
   /** Starts a child and keeps it running; resolves when it says that it is ready, rejects when its first life ends before. */
   run(spec: ChildSpec): Promise<void>;
+  /** Ends a child with the signal and leaves it ended. */
+  halt(name: string, signal?: NodeJS.Signals): Promise<void>;
+  /** Starts a halted child again; resolves when it says that it is ready. */
+  resume(name: string): Promise<void>;
   /** Of a process by its name, or by that of a worker in it. */
   pidOf(name: string): number | null;
   /** Says something to a child on its channel; lost when it does not run. */
@@ -55,6 +59,7 @@ interface Child {
   process: ChildProcess | null;
   deaths: number;
   restart: NodeJS.Timeout | null;
+  halted: boolean;
 }
 
 /**
@@ -94,7 +99,7 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
       detach();
       child.process = null;
       onEnd(signal ?? `exit code ${code}`);
-      if (stopping) return;
+      if (stopping || child.halted) return;
       const lifeMs = Number((process.hrtime.bigint() - started) / 1_000_000n);
       child.deaths = lifeMs > STEADY_MS ? 1 : child.deaths + 1;
       const waitMs = Math.min(RESTART_MS_FIRST * 2 ** (child.deaths - 1), restartMsMax);
@@ -115,28 +120,52 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
     });
   };
 
+  const launchUntilReady = (child: Child): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const { name } = child.spec;
+      let ready = false;
+      launch(
+        child,
+        () => {
+          ready = true;
+          resolve();
+        },
+        (reason) => {
+          if (ready) return;
+          reject(
+            new Error(
+              `${name} ended while starting (${reason}); see ${path.join(options.logDir, `${name}.log`)}`,
+            ),
+          );
+        },
+      );
+    });
+
+  const known = (name: string): Child => {
+    const child = childOf(name);
+    if (child === undefined) throw new Error(`There is no process ${name}`);
+    return child;
+  };
+
   return {
-    run: (spec) =>
-      new Promise((resolve, reject) => {
-        const child: Child = { spec, process: null, deaths: 0, restart: null };
-        children.set(spec.name, child);
-        let ready = false;
-        launch(
-          child,
-          () => {
-            ready = true;
-            resolve();
-          },
-          (reason) => {
-            if (ready) return;
-            reject(
-              new Error(
-                `${spec.name} ended while starting (${reason}); see ${path.join(options.logDir, `${spec.name}.log`)}`,
-              ),
-            );
-          },
-        );
-      }),
+    run: (spec) => {
+      const child: Child = { spec, process: null, deaths: 0, restart: null, halted: false };
+      children.set(spec.name, child);
+      return launchUntilReady(child);
+    },
+    halt: async (name, signal = 'SIGTERM') => {
+      const child = known(name);
+      child.halted = true;
+      if (child.restart !== null) clearTimeout(child.restart);
+      await stopChild(child, options.killAfterMs, signal);
+    },
+    resume: async (name) => {
+      const child = known(name);
+      if (!child.halted) return;
+      child.halted = false;
+      child.deaths = 0;
+      await launchUntilReady(child);
+    },
     pidOf: (name) => childOf(name)?.process?.pid ?? null,
     tell: (name, message) => {
       const child = childOf(name)?.process;
@@ -171,7 +200,11 @@ const untilAnswered = async (url: string, stillWanted: () => boolean): Promise<v
   }
 };
 
-const stopChild = (child: Child, killAfterMs: number): Promise<void> =>
+const stopChild = (
+  child: Child,
+  killAfterMs: number,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> =>
   new Promise((resolve) => {
     const running = child.process;
     if (running === null || running.exitCode !== null) {
@@ -183,5 +216,5 @@ const stopChild = (child: Child, killAfterMs: number): Promise<void> =>
       clearTimeout(timer);
       resolve();
     });
-    running.kill('SIGTERM');
+    running.kill(signal);
   });

@@ -50,7 +50,7 @@ describe('the front of two processes', () => {
 
   afterEach(async () => {
     await front.stop();
-    await Promise.all(targets.map((target) => (target.listening ? close(target) : undefined)));
+    await Promise.all(targets.filter(({ listening }) => listening).map(close));
   });
 
   it('gives requests to both in turn, also over one kept connection', async () => {
