@@ -11,11 +11,12 @@ export interface ServerProcess {
   readonly isRunning: () => boolean;
 }
 
-/** What the program writes is appended to `logFile`. */
+/** What the program writes is appended to `logFile`. It runs as this process does, or as the user given, which only root may ask for. */
 export const serverProcess = (
   command: string,
   args: readonly string[],
   logFile: string,
+  user: { readonly uid?: number; readonly gid?: number } = {},
 ): ServerProcess => {
   let child: ChildProcess | null = null;
   const isRunning = (): boolean =>
@@ -28,7 +29,7 @@ export const serverProcess = (
     start: () => {
       if (isRunning()) throw new Error(`${command} runs already`);
       const output = openSync(logFile, 'a');
-      child = spawn(command, [...args], { stdio: ['ignore', output, output] });
+      child = spawn(command, [...args], { stdio: ['ignore', output, output], ...user });
       // A program that is missing shows as one that never answers, with this line in its log.
       child.once('error', () => undefined);
       closeSync(output);

@@ -1,7 +1,8 @@
 import { findPrograms, requirements, type Requirement } from '../../scripts/find-programs.cjs';
 
 /** What some tests need besides Node, as listed in scripts/requirements.json. */
-export type RequirementName = 'redis' | 'postgres15' | 'chromium' | 'rocketmq' | 'go';
+export type RequirementName =
+  'redis' | 'postgres15' | 'pgbouncer' | 'promtool' | 'chromium' | 'rocketmq' | 'go';
 
 /**
  * A `describe` whose tests run only where the machine has what they need. Elsewhere they are
