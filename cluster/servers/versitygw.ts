@@ -23,6 +23,8 @@ export interface VersitygwOptions {
   /** Holds objects, their metadata and the access log; kept over `stop` and `start`. */
   readonly dir: string;
   readonly log?: (line: string) => void;
+  /** 0 or nothing: any free one. */
+  readonly port?: number;
   /** Made before this answers; null: none. */
   readonly bucket?: string | null;
   /** Given, `<bucket>.<domain>` addresses a bucket too. */
@@ -54,7 +56,7 @@ export interface Versitygw {
 export const startVersitygw = async (options: VersitygwOptions): Promise<Versitygw> => {
   const say = options.log ?? (() => undefined);
   const binary = await buildVersitygw(say);
-  const port = await freePort(LOCAL, 0);
+  const port = await freePort(LOCAL, options.port ?? 0);
   const url = `http://${LOCAL}:${port}`;
   const region = 'us-east-1';
   const accessKeyId = `local${randomBytes(6).toString('hex')}`;
