@@ -3,6 +3,8 @@ import type { IdSource } from '../ports/ids';
 import type { Log } from '../ports/log';
 import type { UnitOfWork } from '../ports/unit-of-work';
 
+import type { AdmissionGate } from './create/watch-admission';
+
 /** Times and limits of the flow, all from the configuration; milliseconds unless the name says otherwise. */
 export interface FlowSettings {
   /** From create to the end; past it the provider is asked to cancel. */
@@ -43,6 +45,8 @@ export interface FlowContext {
   readonly ids: IdSource;
   readonly log: Log;
   readonly settings: FlowSettings;
+  /** Whether new generations are accepted at present. */
+  readonly admission: AdmissionGate;
   /** Uniform in [0, 1), for jitter; seedable. */
   readonly random: () => number;
 }

@@ -7,7 +7,7 @@ import type { InvoiceReads } from '../ports/invoice-reads';
 import type { HealthReport } from '../ports/health';
 import type { Log } from '../ports/log';
 import type { MessageBus } from '../ports/message-bus';
-import type { MetricsPage } from '../ports/metrics';
+import type { Metrics, MetricsPage } from '../ports/metrics';
 import type { Moderation } from '../ports/moderation';
 import type { ObjectStore } from '../ports/object-store';
 import type { OperatorReads } from '../ports/operator-reads';
@@ -37,7 +37,8 @@ export interface ApiDeps {
   /** What this process stands on; `drain` makes it say that it wants no new requests. */
   readonly health: { read(): Promise<HealthReport>; drain(): void };
   /** Served at `/metrics`; null where another port serves them. */
-  readonly metrics: MetricsPage | null;
+  readonly metricsPage: MetricsPage | null;
+  readonly metrics: Pick<Metrics, 'count' | 'observe'>;
   /** Where browsers reach this server, without a path. */
   readonly publicUrl: string;
   /** Hides suggestions of near names in errors. */

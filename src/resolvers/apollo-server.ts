@@ -9,14 +9,16 @@ import type { GraphQLSchema } from 'graphql';
 
 import type { Log } from '../ports/log';
 import type { ApiContext } from './api-context';
+import type { ApiDeps } from './api-deps';
 import { ERROR_RULES, isUnavailable, RETRY_AFTER_S, toPublicError, type ErrorCode } from './errors';
 import { currentRequestId } from './http/request-scope';
+import { createMeterPlugin } from './http/meter-plugin';
 import { judgeOperation, limitQueries, QUERY_LIMITS } from './query-limits';
 
 /** Apollo over the schema, with every limit before execution and every error mapped at this edge. */
 export const createApollo = (
   schema: GraphQLSchema,
-  options: { readonly log: Log; readonly production: boolean },
+  options: { readonly log: Log; readonly production: boolean } & Pick<ApiDeps, 'metrics'>,
 ): ApolloServer<ApiContext> =>
   new ApolloServer<ApiContext>({
     schema,
@@ -32,7 +34,11 @@ export const createApollo = (
     csrfPrevention: true,
     stopOnTerminationSignals: false,
     logger: toApolloLogger(options.log),
-    plugins: [ApolloServerPluginLandingPageDisabled(), answerPlugin],
+    plugins: [
+      ApolloServerPluginLandingPageDisabled(),
+      answerPlugin,
+      createMeterPlugin(options.metrics),
+    ],
   });
 
 const answerPlugin: ApolloServerPlugin<ApiContext> = {

@@ -31,6 +31,7 @@ export const ERROR_RULES = {
   IDEMPOTENCY_IN_PROGRESS: { httpStatus: 409, retryable: true },
   TOO_MANY_SUBSCRIPTIONS: { httpStatus: 429, retryable: true },
   SUBSCRIBER_TOO_SLOW: { httpStatus: 200, retryable: true },
+  OVERLOADED: { httpStatus: 503, retryable: true },
   SERVICE_UNAVAILABLE: { httpStatus: 503, retryable: true },
   BILLING_UNAVAILABLE: { httpStatus: 503, retryable: true },
   INTERNAL: { httpStatus: 500, retryable: false },
@@ -46,10 +47,11 @@ export class ApiError extends GraphQLError {
     readonly code: ErrorCode,
     message: string,
     extensions: Readonly<Record<string, unknown>> = {},
+    retryAfterS = RETRY_AFTER_S,
   ) {
     const { httpStatus: status, retryable } = ERROR_RULES[code];
     // Only the HTTP answer reads these; `toPublicError` takes them out.
-    const headers = retryable ? { headers: new Map([['retry-after', String(RETRY_AFTER_S)]]) } : {};
+    const headers = retryable ? { headers: new Map([['retry-after', String(retryAfterS)]]) } : {};
     super(message, {
       extensions: { ...extensions, code, retryable, http: { status, ...headers } },
     });
@@ -58,6 +60,14 @@ export class ApiError extends GraphQLError {
 
 export const unavailable = (): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', 'A part of the service is out of reach; try again.');
+
+export const overloaded = (retryAfterMs: number): ApiError =>
+  new ApiError(
+    'OVERLOADED',
+    'New generations are not accepted at present, and nothing was charged; repeat the request later with the same key.',
+    { retryAfterMs },
+    Math.ceil(retryAfterMs / 1_000),
+  );
 
 const BILLING_UNAVAILABLE =
   'Credits cannot be booked at present, and nothing was accepted; try again.';

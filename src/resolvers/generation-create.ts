@@ -13,7 +13,7 @@ import {
 
 import { createGeneration, type CreateOutcome } from '../flow/create/create-generation';
 import { callerOf, type ApiContext } from './api-context';
-import { ApiError } from './errors';
+import { ApiError, overloaded } from './errors';
 import {
   generationError,
   GenerationRequestInput,
@@ -108,6 +108,10 @@ export class GenerationCreateResolver {
         traceId: requestId,
       }),
     );
+    deps.metrics.count('aivedio_generations_total', {
+      outcome: outcome.kind === 'REFUSED' ? outcome.code : outcome.kind,
+    });
+    if (outcome.kind === 'OVERLOADED') throw overloaded(outcome.retryAfterMs);
     if (outcome.kind === 'REFUSED') return refused(outcome);
     const replayed = outcome.kind === 'REPLAYED';
     context.answer.accepted = true;

@@ -74,6 +74,8 @@ const schema = z.object({
   AIVEDIO_STUCK_AFTER_MS: ms(60_000),
   AIVEDIO_MEDIA_REVIEW_WINDOW_MS: ms(24 * 3_600_000),
   AIVEDIO_RELAY_LAG_ALARM_MS: ms(20_000),
+  /** With an older message in the outbox new generations are refused: of FREE at once, STANDARD at twice, PREMIUM at four times the age. */
+  AIVEDIO_RELAY_LAG_REFUSE_MS: ms(60_000).pipe(z.number().min(1_000)),
   AIVEDIO_QUARANTINE_KEEP_MS: ms(7 * 24 * 3_600_000),
   /** Longer than a step may take between its put and its row. */
   AIVEDIO_ORPHAN_OBJECT_AGE_MS: ms(24 * 3_600_000).pipe(z.number().min(3_600_000)),
@@ -111,6 +113,7 @@ export interface Config {
   readonly bell: 'postgres' | 'parent';
   readonly processes: 'separate' | 'grouped' | 'auto';
   readonly poolMax: number;
+  readonly relayLagRefuseMs: number;
   readonly ledgerWaitMs: number;
   readonly busLeaseMs: number;
   readonly drainMs: number;
@@ -199,6 +202,7 @@ const shape = (values: Parsed): Config => {
     bell: values.AIVEDIO_BELL,
     processes: values.AIVEDIO_PROCESSES,
     poolMax: values.AIVEDIO_POOL_MAX,
+    relayLagRefuseMs: values.AIVEDIO_RELAY_LAG_REFUSE_MS,
     ledgerWaitMs: values.AIVEDIO_LEDGER_WAIT_MS,
     busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
     drainMs: values.AIVEDIO_DRAIN_MS,

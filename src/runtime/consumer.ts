@@ -5,6 +5,7 @@ import { crashpoint } from '../ports/crash-points';
 import type { Log } from '../ports/log';
 import type { Delivery, HandOver, MessageBus } from '../ports/message-bus';
 import type { ConsumerGroup, MessageType } from '../ports/messages';
+import type { Metrics } from '../ports/metrics';
 import { startLoop, type Round, type RunningLoop } from './loop';
 
 export interface ConsumerOptions {
@@ -14,6 +15,7 @@ export interface ConsumerOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'count' | 'observe' | 'set'>;
   readonly listen: (wake: () => void) => Promise<() => Promise<void>>;
   /** Also takes what other workers of this process hand over past the bus. */
   readonly handOver?: Pick<HandOver, 'attach'>;
@@ -111,7 +113,15 @@ const createWorkInHand = (options: ConsumerOptions) => {
     const handler = options.handlers[envelope.eventType];
     if (handler === undefined)
       throw new Error(`Group ${options.group} has no use case for ${envelope.eventType}`);
+    const begunMs = performance.now();
     const consumed = await handler(envelope, abort.signal);
+    const { group, metrics } = options;
+    metrics.observe(
+      'aivedio_message_duration_seconds',
+      { group },
+      (performance.now() - begunMs) / 1_000,
+    );
+    metrics.count('aivedio_messages_total', { group, outcome: consumed.kind });
     if (consumed.kind === 'RETRY') await giveBack(delivery, consumed.at, consumed.reason);
     else acknowledgements.add(delivery);
   };
@@ -123,7 +133,16 @@ const createWorkInHand = (options: ConsumerOptions) => {
     room.ringNow();
   };
 
+  const showUse = (): void =>
+    options.metrics.set(
+      'aivedio_worker_utilization_ratio',
+      { group: options.group },
+      inHand.size / options.concurrency,
+    );
+  showUse();
+
   const handBack = async (delivery: Delivery, error: unknown): Promise<void> => {
+    options.metrics.count('aivedio_messages_total', { group: options.group, outcome: 'FAILED' });
     const now = options.clock.now();
     const at = new Date(
       now.getTime() + backoffMs('notify', Math.min(delivery.deliveries, 10), options.random()),
@@ -140,6 +159,7 @@ const createWorkInHand = (options: ConsumerOptions) => {
 
   const take = (delivery: Delivery): void => {
     inHand.add(delivery);
+    showUse();
     const aggregate = delivery.envelope.aggregateId;
     const before = lastOfAggregate.get(aggregate) ?? Promise.resolve();
     const mine = before
@@ -152,6 +172,7 @@ const createWorkInHand = (options: ConsumerOptions) => {
       })
       .finally(() => {
         inHand.delete(delivery);
+        showUse();
         if (lastOfAggregate.get(aggregate) === mine) lastOfAggregate.delete(aggregate);
         room.freed();
       });

@@ -10,7 +10,9 @@ import { createPool, createUnitOfWork, type Pool } from '../adapters/postgres';
 import { createDatabaseHealth, createMigrationHealth } from '../adapters/postgres/database-health';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createDueLook } from '../adapters/postgres/bus/due-look';
+import { createQueueFigures, QUEUE_FIGURES } from '../adapters/postgres/queue-figures';
 import { createInstanceStore } from '../adapters/postgres/stores/instance-store';
+import { createOutboxRelayStore } from '../adapters/postgres/stores/outbox-relay-store';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
 import { rememberCatalog } from '../adapters/postgres/stores/remembered-catalog';
 import { createProcessBell } from '../adapters/process-bell/process-bell';
@@ -19,11 +21,12 @@ import { createSandboxGateway } from '../adapters/provider/sandbox/gateway';
 import { sweepTempFolders } from '../adapters/scratch/temp-folders';
 import { createLog } from '../adapters/telemetry/pino-log';
 import { createPromMetrics } from '../adapters/telemetry/prom-metrics';
+import { watchAdmission } from '../flow/create/watch-admission';
 import type { FlowContext } from '../flow/flow-context';
 import type { ScheduleDeps } from '../flow/schedule/dispatch-task';
 import type { ProviderDeps } from '../flow/submit/submit-attempt';
 import type { Log } from '../ports/log';
-import type { MetricsPage } from '../ports/metrics';
+import type { Metrics, MetricsPage } from '../ports/metrics';
 import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { PubSub } from '../ports/pub-sub';
@@ -39,6 +42,8 @@ import {
 } from './health/health-checks';
 import { createCircuitHealth } from './health/provider-circuits';
 import { createMediaParts, tempDirOf, type MediaParts } from './media-parts';
+import { meteredGateway } from './metered-gateway';
+import { meteredUnitOfWork } from './metered-unit-of-work';
 import { projectRoot } from './project-root';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
 import { wireBus, wireHandOver } from './wire/wire-bus';
@@ -57,7 +62,9 @@ export interface Container {
   readonly log: Log;
   /** What this process stands on; the wire files add their back ends. */
   readonly health: HealthChecks;
-  readonly metrics: MetricsPage;
+  readonly metrics: Metrics & MetricsPage;
+  /** Adds the figures of queues to the metrics: of one kind of process, since all would say the same. */
+  readonly showQueues: () => void;
   readonly context: FlowContext;
   readonly bell: Bell;
   /** Loops with a bell need no slow look of their own: one look of the process asks for all of them. */
@@ -99,6 +106,17 @@ export const createContainer = (config: Config, name: string): Container => {
   const ids = createIdSource();
   const log = createLog({ level: config.logLevel, name });
   const health = createHealthChecks({ onChange: sayHealth(log) });
+  const metrics = createPromMetrics({
+    process: name,
+    onLookFailed: (error) => log.warn('figures could not be looked up', { error: String(error) }),
+  });
+  metrics.look(['aivedio_part_up'], async () =>
+    (await health.read()).parts.map(({ name: label, ok }) => ({
+      name: 'aivedio_part_up',
+      label,
+      value: ok ? 1 : 0,
+    })),
+  );
   const pool = (max: number, synchronousCommit: 'on' | 'off', suffix: string) =>
     createPool({
       connectionString: secrets.databaseUrl,
@@ -118,16 +136,25 @@ export const createContainer = (config: Config, name: string): Container => {
   const pubSub = wirePubSub({ databaseUrl: secrets.databaseUrl, log, health });
   const { ledgerWaitMs } = config;
   const uow = rememberCatalog(
-    createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs, handOver }),
+    meteredUnitOfWork(
+      createUnitOfWork({ pool: facts, bell, log, ledgerWaitMs, handOver }),
+      metrics,
+    ),
     clock,
     CATALOG_AGE_MS,
   );
+  const outbox = createOutboxRelayStore(rebuildable);
   const context: FlowContext = {
     uow,
     clock,
     ids,
     log,
     settings: config.flow,
+    admission: watchAdmission({
+      outboxAgeMs: (now) => outbox.oldestPendingAgeMs(now),
+      clock,
+      refuseMs: config.relayLagRefuseMs,
+    }),
     random: () => randomInt(2 ** 31) / 2 ** 31,
   };
   const slots = wireSlots({ rebuildable, bell, health });
@@ -138,7 +165,7 @@ export const createContainer = (config: Config, name: string): Container => {
     clock,
     health,
   });
-  const gateways = createGateways(context);
+  const gateways = createGateways(context, metrics);
   const gatewayOf = (providerId: string): ProviderGateway => {
     const gateway = gateways.get(providerId);
     if (gateway === undefined) throw new Error(`There is no adapter for provider ${providerId}`);
@@ -146,6 +173,7 @@ export const createContainer = (config: Config, name: string): Container => {
   };
   const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
   const carried = wireBus({ config, facts, rebuildable, handOver, bell, clock, log, health });
+  health.add({ name: 'admission', weight: 'INFORMATION', check: context.admission.health });
   health.add({
     name: 'providers',
     weight: 'INFORMATION',
@@ -158,7 +186,11 @@ export const createContainer = (config: Config, name: string): Container => {
     bootId,
     log,
     health,
-    metrics: createPromMetrics(name),
+    metrics,
+    showQueues: () => {
+      const read = createQueueFigures(rebuildable);
+      metrics.look(QUEUE_FIGURES, () => read(clock.now()));
+    },
     context,
     bell,
     looksTogether: false,
@@ -231,19 +263,19 @@ const sayHealth =
       ? log.info('a part is back', { part: name, detail })
       : log.warn('a part is out of reach', { part: name, detail });
 
-const createGateways = (context: FlowContext): ReadonlyMap<string, ProviderGateway> =>
-  new Map([
-    [
-      'sandbox',
-      createSandboxGateway({
-        connectTimeoutMs: 3_000,
-        tlsTimeoutMs: 3_000,
-        headersTimeoutMs: 15_000,
-        totalTimeoutMs: 30_000,
-        clock: context.clock,
-      }),
-    ],
-  ]);
+const createGateways = (
+  context: FlowContext,
+  metrics: Metrics,
+): ReadonlyMap<string, ProviderGateway> => {
+  const sandbox = createSandboxGateway({
+    connectTimeoutMs: 3_000,
+    tlsTimeoutMs: 3_000,
+    headersTimeoutMs: 15_000,
+    totalTimeoutMs: 30_000,
+    clock: context.clock,
+  });
+  return new Map([['sandbox', meteredGateway('sandbox', sandbox, metrics)]]);
+};
 
 /** Started by our own program, which carries the rings of all its children; else alone, with only Postgres between. */
 const createBell = (config: Config, connectionString: string, log: Log): Bell =>

@@ -26,6 +26,7 @@ export const consume = (
     clock: container.context.clock,
     random: container.context.random,
     log: container.log,
+    metrics: container.metrics,
     listen: (wake) => container.bell.listen(bells.group(group), wake),
     ...(container.looksTogether ? { handOver: container.handOver } : {}),
     concurrency,

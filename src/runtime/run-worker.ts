@@ -42,6 +42,7 @@ const main = async (name: string, members: readonly Member[]): Promise<void> => 
   const container = createContainer(config, name);
   const workers = members.map((member) => member.name);
   addMediaHealth(container, workers);
+  if (workers.includes('reconciler')) container.showQueues();
   // Before the loops: a start that waits for something can be asked for what.
   const server = await serveHealth(container, workers);
   const running = [announceLife(container, name), ...(await startAll(container, members))];

@@ -27,7 +27,10 @@ export interface CreateInput {
 }
 
 export type CreateOutcome =
-  { readonly kind: 'CREATED' | 'REPLAYED'; readonly task: Task } | Refusal<CreateRefusal>;
+  | { readonly kind: 'CREATED' | 'REPLAYED'; readonly task: Task }
+  /** Nothing is wrong with the request: what was accepted before does not move on, and more would only wait. */
+  | { readonly kind: 'OVERLOADED'; readonly retryAfterMs: number }
+  | Refusal<CreateRefusal>;
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
@@ -59,6 +62,8 @@ export const createGeneration = async (
   if (tenant === null || tenant.status !== 'ACTIVE') {
     return refuse('TENANT_PAUSED', 'The account is paused; ask the operator.');
   }
+  const closed = await context.admission.judge(tenant.tier);
+  if (closed !== null) return { kind: 'OVERLOADED', ...closed };
   const priced = await priceFor(context, stores, input, prepared);
   if (typeof priced !== 'bigint') return priced;
   const verdict = await judgePrompt(context, moderation, prepared);

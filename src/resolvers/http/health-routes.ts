@@ -9,8 +9,8 @@ import type { ApiDeps } from '../api-deps';
  */
 export const createHealthRoutes = ({
   health,
-  metrics,
-}: Pick<ApiDeps, 'health' | 'metrics'>): Router => {
+  metricsPage,
+}: Pick<ApiDeps, 'health' | 'metricsPage'>): Router => {
   const routes = Router();
   routes.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });
@@ -25,10 +25,10 @@ export const createHealthRoutes = ({
         parts: report.parts.map(({ name, ok, weight }) => ({ name, ok, weight })),
       });
   });
-  if (metrics !== null) {
+  if (metricsPage !== null) {
     routes.get('/metrics', async (_request, response) => {
-      const text = await metrics.text();
-      response.set('content-type', metrics.contentType).send(text);
+      const text = await metricsPage.text();
+      response.set('content-type', metricsPage.contentType).send(text);
     });
   }
   return routes;

@@ -4,6 +4,7 @@ import { createSystemClock } from '../../../src/adapters/clock/system-clock';
 import { createPostgresBus } from '../../../src/adapters/postgres/bus/postgres-bus';
 import { APPLIED, type Consumer } from '../../../src/flow/consume';
 import type { MessageBus } from '../../../src/ports/message-bus';
+import { createPromMetrics } from '../../../src/adapters/telemetry/prom-metrics';
 import { startConsumer, type ConsumerOptions } from '../../../src/runtime/consumer';
 import type { RunningLoop } from '../../../src/runtime/loop';
 import { makeQueuedMessages } from '../../contract/message-bus/make-messages';
@@ -38,6 +39,7 @@ const start = (handler: Consumer, changes: Partial<ConsumerOptions> = {}): Runni
     handlers: { 'generation.queued': handler },
     bus,
     clock,
+    metrics: createPromMetrics({ process: 'test', onLookFailed: () => undefined }),
     random: () => 0,
     log: createRecordingLog(),
     listen: () => Promise.resolve(() => Promise.resolve()),

@@ -5,6 +5,7 @@ import { createPostgresBus } from '../../../src/adapters/postgres/bus/postgres-b
 import { createSystemClock } from '../../../src/adapters/clock/system-clock';
 import { APPLIED, type Consumer } from '../../../src/flow/consume';
 import type { MessageBus } from '../../../src/ports/message-bus';
+import { createPromMetrics } from '../../../src/adapters/telemetry/prom-metrics';
 import { startConsumer, type ConsumerOptions } from '../../../src/runtime/consumer';
 import { makeQueuedMessages } from '../../contract/message-bus/make-messages';
 import { openRebuildablePool } from '../../contract/open-rebuildable-pool';
@@ -51,6 +52,7 @@ const start = (bus: MessageBus, handler: Consumer, options: Partial<ConsumerOpti
     handlers: { 'generation.queued': handler },
     bus,
     clock,
+    metrics: createPromMetrics({ process: 'test', onLookFailed: () => undefined }),
     random: () => 0,
     log: createRecordingLog(),
     listen: (wake) => {

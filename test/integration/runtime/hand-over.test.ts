@@ -8,6 +8,7 @@ import { createPostgresOutboxMover } from '../../../src/adapters/postgres/bus/ou
 import { createPostgresBus } from '../../../src/adapters/postgres/bus/postgres-bus';
 import { APPLIED, type Consumed } from '../../../src/flow/consume';
 import type { Envelope } from '../../../src/ports/messages';
+import { createPromMetrics } from '../../../src/adapters/telemetry/prom-metrics';
 import { startConsumer } from '../../../src/runtime/consumer';
 import { openRebuildablePool } from '../../contract/open-rebuildable-pool';
 import { createRecordingLog } from '../../contract/recording-log';
@@ -51,6 +52,7 @@ const openProcess = (handler: (envelope: Envelope) => Promise<Consumed>, concurr
     handlers: { 'generation.queued': handler },
     bus,
     clock,
+    metrics: createPromMetrics({ process: 'test', onLookFailed: () => undefined }),
     random: () => 0,
     log,
     listen: () => Promise.resolve(() => Promise.resolve()),

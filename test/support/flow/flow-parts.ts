@@ -14,6 +14,7 @@ import { createPostgresPubSub } from '../../../src/adapters/postgres/pub-sub/pos
 import { createPostgresSlots } from '../../../src/adapters/postgres/slots/postgres-slots';
 import { createSandboxGateway } from '../../../src/adapters/provider/sandbox/gateway';
 import { createTempFolders } from '../../../src/adapters/scratch/temp-folders';
+import { watchAdmission } from '../../../src/flow/create/watch-admission';
 import type { FlowContext, FlowSettings } from '../../../src/flow/flow-context';
 import type { FetchDeps } from '../../../src/flow/fetch/fetch-output';
 import type { MediaDeps } from '../../../src/flow/media/process-media';
@@ -92,7 +93,15 @@ export const createFlowParts = async (options: PartsOptions): Promise<FlowParts>
     ...(options.ledgerWaitMs === undefined ? {} : { ledgerWaitMs: options.ledgerWaitMs }),
   });
   const settings = { ...readConfig({}).flow, ...options.settings };
-  const context: FlowContext = { uow, clock, ids, log, settings, random: () => 0.5 };
+  const context: FlowContext = {
+    ...{ uow, clock, ids, log, settings, random: () => 0.5 },
+    // Tests leave messages lying about, and move the clock.
+    admission: watchAdmission({
+      outboxAgeMs: () => Promise.resolve(0),
+      clock,
+      refuseMs: 60_000,
+    }),
+  };
   const slots = createPostgresSlots({ pool: rebuildable });
   const pubSub = createPostgresPubSub({ connectionString: options.databaseUrl, log });
   const gateway = createSandboxGateway({

@@ -15,12 +15,15 @@ import { createPostgresPubSub } from '../../../../src/adapters/postgres/pub-sub/
 import { createInvoiceReads, createReadModel } from '../../../../src/adapters/postgres/read-model';
 import { createOperatorReads } from '../../../../src/adapters/postgres/read-model/operator-reads';
 import { createPostgresSlots } from '../../../../src/adapters/postgres/slots/postgres-slots';
+import { createOutboxRelayStore } from '../../../../src/adapters/postgres/stores/outbox-relay-store';
+import { watchAdmission } from '../../../../src/flow/create/watch-admission';
 import { createPartitionStore } from '../../../../src/adapters/postgres/stores/partition-store';
 import { createSandboxGateway } from '../../../../src/adapters/provider/sandbox/gateway';
 import type { FlowContext } from '../../../../src/flow/flow-context';
 import { API_SCOPES, type ApiKeys, type ApiScope } from '../../../../src/ports/api-keys';
 import type { PubSub } from '../../../../src/ports/pub-sub';
 import type { ReadModel } from '../../../../src/ports/read-model';
+import { createPromMetrics } from '../../../../src/adapters/telemetry/prom-metrics';
 import { createHealthChecks } from '../../../../src/runtime/health/health-checks';
 import { createApiServer, type ApiServer } from '../../../../src/resolvers/server';
 import { readConfig } from '../../../../src/runtime/config';
@@ -100,6 +103,8 @@ export interface ApiOptions {
   readonly revocationCheckMs?: number;
   readonly production?: boolean;
   readonly createWaitMs?: number;
+  /** The age of the outbox from which generations are refused. */
+  readonly refuseMs?: number;
   readonly databaseUrl?: string;
 }
 
@@ -123,6 +128,11 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     ids,
     log,
     settings: readConfig({}).flow,
+    admission: watchAdmission({
+      outboxAgeMs: (now) => createOutboxRelayStore(pool).oldestPendingAgeMs(now),
+      clock,
+      refuseMs: options.refuseMs ?? 3_600_000,
+    }),
     random: () => 0.5,
   };
   const prisma = createPrisma({ connectionString, max: 3 });
@@ -139,6 +149,7 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
   });
   const rings: string[] = [];
   const health = createHealthChecks();
+  const metrics = createPromMetrics({ process: 'api', onLookFailed: () => undefined });
   health.add({ name: 'database', weight: 'REQUIRED', check: createDatabaseHealth(pool) });
   const server = await createApiServer({
     context,
@@ -160,7 +171,8 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     objectRoutes: null,
     log,
     health,
-    metrics: null,
+    metrics,
+    metricsPage: metrics,
     publicUrl: 'http://127.0.0.1',
     production: options.production ?? false,
     revocationCheckMs: options.revocationCheckMs ?? 200,
