@@ -16,6 +16,10 @@ export interface SlotScope {
  * - `rebuild` adds leases that given holders lack, makes those they have last, removes expired leases of anybody else,
  *   and counts anew. A lease that has not expired stays: its holder may be about to commit the attempt that proves it.
  *   Facts go before limits: in use may exceed a limit after it. It tells what it found over a limit when it began.
+ * - A lease expires by the `now` of whoever rebuilds, as it was made by the `now` of who acquired: processes whose clocks
+ *   differ by less than the lease do no harm, since an attempt that is committed keeps its slot whatever the time.
+ * - Where the store is out of reach or may have lost leases, `acquire` throws a SlotsUnavailableError: it rather grants
+ *   nothing than too much. `usage` then counts the attempts.
  */
 export interface Slots {
   acquire(
@@ -30,11 +34,20 @@ export interface Slots {
   renew(holder: string, token: bigint, ttlMs: number, now: Date): Promise<boolean>;
   release(holder: string, token: bigint, now: Date): Promise<boolean>;
   usage(scopes: readonly string[]): Promise<Readonly<Record<string, number>>>;
-  rebuild(
-    holders: readonly { readonly holder: string; readonly scopes: readonly SlotScope[] }[],
-    ttlMs: number,
-    now: Date,
-  ): Promise<Rebuilt>;
+  rebuild(holders: readonly SlotHolder[], ttlMs: number, now: Date): Promise<Rebuilt>;
+}
+
+/** An attempt that may have a living job at the provider. */
+export interface SlotHolder {
+  readonly holder: string;
+  readonly scopes: readonly SlotScope[];
+  /** Of the lease that it began with; tokens rise above it. */
+  readonly token: bigint | null;
+}
+
+/** Slots cannot be counted at present. Nothing was granted, or nobody will use what was. */
+export class SlotsUnavailableError extends Error {
+  readonly code = 'SLOTS_UNAVAILABLE';
 }
 
 /** What a rebuild found that was not as it should be, and mended. */

@@ -1,8 +1,7 @@
-import { admissionScopesOf } from '../../domain/scheduling/admission';
-import { accountLimitAt } from '../../domain/scheduling/routing';
 import { crashpoint } from '../../ports/crash-points';
 import type { ObjectStore } from '../../ports/object-store';
-import type { Slots } from '../../ports/slots';
+import { SlotsUnavailableError, type Slots } from '../../ports/slots';
+import { listSlotHolders } from '../schedule/list-slot-holders';
 import type { UploadSession } from '../../ports/stores/asset-store';
 import type { PartitionStore } from '../../ports/stores/operations-store';
 import type { Stores } from '../../ports/unit-of-work';
@@ -51,29 +50,16 @@ export const createOrphanMatcher = (context: FlowContext): (() => Promise<number
 /** Slots made equal to the attempts that may have a living job: leaks end, a flushed store is filled again. */
 export const rebuildSlots = async (context: FlowContext, slots: Slots): Promise<number> => {
   const { stores } = context.uow;
-  const [holders, accounts] = await Promise.all([
-    stores.attempts.listSlotHolders(),
-    stores.catalog.listAccounts(),
-  ]);
+  const holders = await listSlotHolders(context);
   const now = context.clock.now();
-  const limitOf = new Map(accounts.map((account) => [account.id, accountLimitAt(account, now)]));
-  const tenantLimits = new Map<string, number>();
-  for (const tenantId of new Set(holders.map((attempt) => attempt.tenantId))) {
-    tenantLimits.set(tenantId, (await stores.catalog.readTenant(tenantId))?.inFlightMax ?? 0);
-  }
-  const changed = await slots.rebuild(
-    holders.map((attempt) => ({
-      holder: attempt.id,
-      scopes: admissionScopesOf({
-        platformMax: context.settings.platformConcurrentMax,
-        providerId: attempt.providerId,
-        account: { id: attempt.accountId, limitMax: limitOf.get(attempt.accountId) ?? 0 },
-        tenant: { id: attempt.tenantId, limitMax: tenantLimits.get(attempt.tenantId) ?? 0 },
-      }),
-    })),
-    context.settings.slotTtlMs,
-    now,
-  );
+  const changed = await slots
+    .rebuild(holders, context.settings.slotTtlMs, now)
+    .catch((error: unknown) => {
+      if (!(error instanceof SlotsUnavailableError)) throw error;
+      context.log.warn('slots cannot be compared with the attempts', { error: error.message });
+      return null;
+    });
+  if (changed === null) return 0;
   const { removed: leaked, added: missing, overGranted } = changed;
   const drift = leaked + missing + overGranted.length;
   if (drift > 0) {

@@ -11,10 +11,11 @@ import {
 } from '../../domain/scheduling/routing';
 import { crashpoint } from '../../ports/crash-points';
 import type { Envelope } from '../../ports/messages';
-import type { Slots, SlotScope } from '../../ports/slots';
+import { SlotsUnavailableError, type Slots, type SlotScope } from '../../ports/slots';
 import type { Tenant } from '../../ports/stores/catalog-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
+import { giveSlotBack } from './free-slot';
 import { applyEvent } from '../transition/apply-event';
 
 export interface ScheduleDeps {
@@ -204,12 +205,8 @@ const claim = async (
 ): Promise<DispatchOutcome> => {
   const now = context.clock.now();
   const attemptId = context.ids.next(now);
-  const slot = await deps.slots.acquire(
-    attemptId,
-    scopesOf(context, ready, route),
-    context.settings.slotTtlMs,
-    now,
-  );
+  const slot = await acquireSlot(context, deps, attemptId, scopesOf(context, ready, route), now);
+  if (slot === null) return postpone(context, ready.task.id, 'SLOTS_UNAVAILABLE', 'platform', null);
   if (slot.kind === 'FULL') {
     return postpone(context, ready.task.id, 'SLOTS_FULL', slot.scope, null);
   }
@@ -223,15 +220,30 @@ const claim = async (
       message,
     );
   } finally {
-    if (committed !== 'DISPATCHED') {
-      await deps.slots.release(attemptId, slot.token, context.clock.now());
-    }
+    if (committed !== 'DISPATCHED') await giveSlotBack(context, deps.slots, attemptId, slot.token);
   }
   if (committed === 'PROBED') {
     const until = new Date(now.getTime() + context.settings.submitLeaseMs);
     return postpone(context, ready.task.id, 'CIRCUIT_OPEN', null, until);
   }
   return committed === 'DISPATCHED' ? { kind: 'DISPATCHED', attemptId } : { kind: 'NOT_WAITING' };
+};
+
+/** Null where slots cannot be counted: rather nothing is sent than too much. */
+const acquireSlot = async (
+  context: FlowContext,
+  { slots }: ScheduleDeps,
+  attemptId: string,
+  scopes: readonly SlotScope[],
+  now: Date,
+): Promise<Awaited<ReturnType<Slots['acquire']>> | null> => {
+  try {
+    return await slots.acquire(attemptId, scopes, context.settings.slotTtlMs, now);
+  } catch (error) {
+    if (!(error instanceof SlotsUnavailableError)) throw error;
+    context.log.warn('dispatch pauses: slots cannot be counted', { error: error.message });
+    return null;
+  }
 };
 
 /** `PROBED`: another submit tries the half-open circuit already. */

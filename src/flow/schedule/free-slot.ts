@@ -14,13 +14,23 @@ export const freeSlotAfterCommit = async (
 ): Promise<void> => {
   if (!ended.freeSlot || ended.attempt === null || ended.attempt.slotToken === null) return;
   crashpoint('slot.after_commit_before_release');
+  await giveSlotBack(context, slots, ended.attempt.id, ended.attempt.slotToken);
+  crashpoint('slot.after_release_before_ack');
+};
+
+/** Tells nobody but the log when it fails. */
+export const giveSlotBack = async (
+  context: FlowContext,
+  slots: Slots,
+  attemptId: string,
+  token: bigint,
+): Promise<void> => {
   try {
-    await slots.release(ended.attempt.id, ended.attempt.slotToken, context.clock.now());
+    await slots.release(attemptId, token, context.clock.now());
   } catch (error) {
     context.log.warn('slot could not be released; the reconciler will', {
-      attemptId: ended.attempt.id,
+      attemptId,
       error: String(error),
     });
   }
-  crashpoint('slot.after_release_before_ack');
 };

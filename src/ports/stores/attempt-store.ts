@@ -79,6 +79,8 @@ export interface AttemptStore {
   meanHeldMs(accountId: string): Promise<number | null>;
   /** Every attempt that should hold a slot, for the rebuild. */
   listSlotHolders(): Promise<Attempt[]>;
+  /** Those of the given ones that have ended. */
+  listEndedAmong(attemptIds: readonly string[]): Promise<string[]>;
 }
 
 export class StaleWriteError extends Error {

@@ -98,6 +98,7 @@ const rebuild = async (slots: Slots, model: Model, kept: readonly string[]): Pro
   const facts = kept.map((holder) => ({
     holder,
     scopes: model.leases.get(holder)?.scopes ?? model.scopes,
+    token: null,
   }));
   const gone = [...model.leases.keys()].filter((holder) => !kept.includes(holder));
   const fresh = kept.filter((holder) => !model.leases.has(holder));

@@ -9,7 +9,11 @@ export const describeSlotRebuild = (harness: () => SlotsHarness): void => {
     it('makes everything anew after a flush, over the limit if the facts are', async () => {
       const { slots, flush } = harness();
       const scopes = makeScopes(2);
-      const holders = [newHolder(), newHolder(), newHolder()].map((holder) => ({ holder, scopes }));
+      const holders = [newHolder(), newHolder(), newHolder()].map((holder) => ({
+        holder,
+        scopes,
+        token: null,
+      }));
       const lost = await acquireToken(slots, holders[0]!.holder, scopes);
       await flush();
       expect(Object.values(await slots.usage(namesOf(scopes)))).toEqual([0, 0, 0, 0]);
@@ -40,7 +44,7 @@ export const describeSlotRebuild = (harness: () => SlotsHarness): void => {
       const token = await acquireToken(slots, holder, scopes);
       const late = after(TTL_MS * 3);
 
-      expect(await slots.rebuild([{ holder, scopes }], TTL_MS, late)).toMatchObject({
+      expect(await slots.rebuild([{ holder, scopes, token: null }], TTL_MS, late)).toMatchObject({
         removed: 0,
         added: 0,
       });
@@ -72,7 +76,7 @@ export const describeSlotRebuild = (harness: () => SlotsHarness): void => {
       const [before, present] = [makeScopes(2), makeScopes(2)];
       const holder = newHolder();
       await acquireToken(slots, holder, before);
-      await slots.rebuild([{ holder, scopes: present }], TTL_MS, NOW);
+      await slots.rebuild([{ holder, scopes: present, token: null }], TTL_MS, NOW);
       expect(Object.values(await slots.usage(namesOf(before)))).toEqual([0, 0, 0, 0]);
       expect(Object.values(await slots.usage(namesOf(present)))).toEqual([1, 1, 1, 1]);
     });
@@ -85,7 +89,7 @@ export const describeSlotRebuild = (harness: () => SlotsHarness): void => {
         Array.from({ length: 20 }, async (_, index) => {
           const holder = newHolder();
           const token = await acquireToken(index % 2 === 0 ? slots : other, holder, scopes);
-          if (index % 5 === 0) await slots.rebuild([{ holder, scopes }], TTL_MS, NOW);
+          if (index % 5 === 0) await slots.rebuild([{ holder, scopes, token: null }], TTL_MS, NOW);
           if (index % 2 === 0) await other.release(holder, token, NOW);
           return index % 2 === 0 ? [] : [holder];
         }),

@@ -341,7 +341,9 @@ describe('what is over', () => {
     const attempt = await flow.attempt(id);
     expect(attempt.completedAt).not.toBeNull();
     const before = (await flow.slots.usage(['platform']))['platform'];
-    const stale = [{ holder: attempt.id, scopes: [{ scope: 'platform', limitMax: 9 }] }];
+    const stale = [
+      { holder: attempt.id, scopes: [{ scope: 'platform', limitMax: 9 }], token: null },
+    ];
     const now = flow.clock.now();
     expect(await flow.slots.rebuild(stale, 60_000, now)).toMatchObject({ removed: 0, added: 0 });
     expect((await flow.slots.usage(['platform']))['platform'] ?? 0).toBe(before ?? 0);

@@ -52,4 +52,6 @@ export const createAttemptStore = (db: Database): AttemptStore => ({
       })
     ).heldMs,
   listSlotHolders: () => run<Attempt>(db, 'list-slot-holders', {}),
+  listEndedAmong: async (attemptIds) =>
+    (await run<{ id: string }>(db, 'list-ended-attempts', { attemptIds })).map(({ id }) => id),
 });
