@@ -16,6 +16,7 @@ const main = async (): Promise<void> => {
   const config = readConfig();
   armFromConfig(config);
   const container = createContainer(config, 'api');
+  await container.checkAtStart();
   const { context, log, objects } = container;
   const prisma = createPrisma({
     connectionString: container.secrets.databaseUrl,

@@ -111,11 +111,14 @@ export const startRedisCluster = async (options: GroupOptions): Promise<RedisGro
       }),
     );
   }
+  // Epochs are given while no node knows another.
+  for (const [index, server] of servers.entries()) {
+    await server.admin((redis) => redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1)));
+  }
   const share = Math.ceil(CLUSTER_SLOTS / servers.length);
   for (const [index, server] of servers.entries()) {
     const last = Math.min(CLUSTER_SLOTS, (index + 1) * share) - 1;
     await server.admin(async (redis) => {
-      await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
       await redis.call('CLUSTER', 'ADDSLOTSRANGE', String(index * share), String(last));
       for (const other of servers) {
         if (other !== server) await redis.call('CLUSTER', 'MEET', LOCAL, String(other.port));

@@ -45,6 +45,7 @@ const WaitReasonEnum = enumType<WaitReason>('WaitReason', 'Why a generation wait
   TENANT_PAUSED: 'The account is paused.',
   PROVIDER_PAUSED: 'The provider, or the model, is paused.',
   CIRCUIT_OPEN: 'The provider failed too often; nothing new is sent to it for a while.',
+  SLOTS_UNAVAILABLE: 'Places cannot be counted at present; nothing new is sent until they can.',
   LIMIT_REACHED: 'More stand in line than places are free; `limit` says which.',
   IN_LINE: 'A place is free for it; it is its turn soon.',
 });

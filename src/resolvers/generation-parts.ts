@@ -179,7 +179,7 @@ export class GenerationCancelState {
 export class GenerationWaiting {
   @Field(() => String, {
     description:
-      'QUEUED, REVIEW, SLOTS_FULL, CIRCUIT_OPEN, PROVIDER_PAUSED, TENANT_PAUSED or RETRY_WAIT; more may be added.',
+      'QUEUED, REVIEW, SLOTS_FULL, SLOTS_UNAVAILABLE, CIRCUIT_OPEN, PROVIDER_PAUSED, TENANT_PAUSED or RETRY_WAIT; more may be added.',
   })
   reason!: string;
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 
 import type { FlowSettings } from '../flow/flow-context';
+import { backEndProblems, backEndShape, shapeBackEnds, type BackEnds } from './back-end-settings';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url().transform((value) => value.replace(/\/+$/, ''));
@@ -13,6 +14,7 @@ const ms = (standard: number) => z.coerce.number().int().min(0).default(standard
  * its variable, never only the first.
  */
 const schema = z.object({
+  ...backEndShape,
   AIVEDIO_ENV: z.enum(['development', 'production']).default('development'),
   /** Empty: the embedded server, kept below the data folder. */
   AIVEDIO_DATABASE_URL: z.string().default(''),
@@ -86,7 +88,7 @@ const schema = z.object({
   AIVEDIO_RETENTION_DAYS: z.coerce.number().int().min(1).default(14),
 });
 
-export interface Config {
+export interface Config extends BackEnds {
   readonly production: boolean;
   readonly databaseUrl: string | null;
   readonly dataDir: string;
@@ -139,7 +141,7 @@ export const readConfig = (
   );
   const parsed = schema.safeParse(given);
   const problems = parsed.success
-    ? productionProblems(parsed.data)
+    ? [...backEndProblems(parsed.data), ...productionProblems(parsed.data)]
     : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   return shape(parsed.data);
@@ -174,6 +176,7 @@ const shape = (values: Parsed): Config => {
   const publicUrl =
     values.AIVEDIO_PUBLIC_URL ?? `http://${values.AIVEDIO_HTTP_HOST}:${values.AIVEDIO_HTTP_PORT}`;
   return {
+    ...shapeBackEnds(values),
     production: values.AIVEDIO_ENV === 'production',
     databaseUrl: values.AIVEDIO_DATABASE_URL === '' ? null : values.AIVEDIO_DATABASE_URL,
     dataDir: path.resolve(values.AIVEDIO_DATA_DIR),

@@ -49,6 +49,7 @@ import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
 import { wireBus, wireHandOver } from './wire/wire-bus';
 import { wireObjects, type WiredObjects } from './wire/wire-objects';
 import { wirePubSub } from './wire/wire-pub-sub';
+import { wireRedis } from './wire/wire-redis';
 import { wireSlots } from './wire/wire-slots';
 
 /**
@@ -91,6 +92,8 @@ export interface Container {
   readonly media: () => Promise<MediaParts>;
   /** Removes scratch of crashed processes, of the object store and of the tools; answers how many. */
   readonly sweepLeftovers: () => Promise<number>;
+  /** Looks at the engines behind the ports before the first work; throws a ConfigError that names each variable. */
+  checkAtStart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -133,7 +136,8 @@ export const createContainer = (config: Config, name: string): Container => {
   addDatabaseHealth(health, facts);
   const bell = createBell(config, secrets.databaseUrl, log);
   const handOver = wireHandOver({ config, rebuildable, clock, log });
-  const pubSub = wirePubSub({ databaseUrl: secrets.databaseUrl, log, health });
+  const redis = wireRedis({ config, name, log, health });
+  const pubSub = wirePubSub({ config, databaseUrl: secrets.databaseUrl, redis, log });
   const { ledgerWaitMs } = config;
   const uow = rememberCatalog(
     meteredUnitOfWork(
@@ -157,7 +161,7 @@ export const createContainer = (config: Config, name: string): Container => {
     }),
     random: () => randomInt(2 ** 31) / 2 ** 31,
   };
-  const slots = wireSlots({ rebuildable, bell, health });
+  const slots = wireSlots({ config, context, rebuildable, redis, bell });
   const bootId = ids.next(clock.now());
   const { objects, providerFacing, disk, sweepTemporary } = wireObjects({
     config,
@@ -237,9 +241,12 @@ export const createContainer = (config: Config, name: string): Container => {
         (await sweepTemporary(olderThan)) + (await sweepTempFolders(tempDirOf(config), olderThan))
       );
     },
+    checkAtStart: async () => {
+      await redis?.checkAtStart();
+    },
     close: async () => {
       await Promise.all([bell.close(), pubSub.close(), carried.close()]);
-      await Promise.all([facts.end(), rebuildable.end()]);
+      await Promise.all([facts.end(), rebuildable.end(), redis?.close()]);
     },
   };
 };

@@ -45,6 +45,7 @@ const main = async (name: string, members: readonly Member[]): Promise<void> => 
   if (workers.includes('reconciler')) container.showQueues();
   // Before the loops: a start that waits for something can be asked for what.
   const server = await serveHealth(container, workers);
+  await container.checkAtStart();
   const running = [announceLife(container, name), ...(await startAll(container, members))];
   onStopSignal(config.drainMs * 2, async () => {
     container.health.drain();

@@ -6,8 +6,8 @@ import { startRedis, type RedisServer } from '../../cluster/servers/redis';
 
 export interface TestRedis {
   readonly server: RedisServer;
-  /** Says how many commands the server saw, fails on none, and ends it. */
-  end(title: string): Promise<void>;
+  /** Says how many commands (of the given names) the server saw, fails on none, and ends it. */
+  end(title: string, commands?: readonly string[]): Promise<void>;
 }
 
 /** A Redis of one test file. */
@@ -16,8 +16,8 @@ export const startTestRedis = async (args: readonly string[] = []): Promise<Test
   const server = await startRedis({ dir, args });
   return {
     server,
-    end: async (title) => {
-      const seen = await server.commandsSeen();
+    end: async (title, commands) => {
+      const seen = await server.commandsSeen(commands);
       process.stdout.write(`${title}: the Redis server saw ${seen} commands\n`);
       await server.stop();
       await rm(dir, { recursive: true, force: true });

@@ -54,6 +54,7 @@ const factsOf = async (context: FlowContext, slots: Slots, task: Task): Promise<
   if (task.nextRetryAt !== null && task.nextRetryAt > now) {
     return paused('RETRY_WAIT', task.nextRetryAt);
   }
+  if (task.waitReason === 'SLOTS_UNAVAILABLE') return paused('SLOTS_UNAVAILABLE', null);
   const inUse = await slots.usage([
     'platform',
     ...new Set(offers.map(({ providerId }) => `provider:${providerId}`)),

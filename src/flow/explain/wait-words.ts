@@ -7,6 +7,7 @@ export type WaitReason =
   | 'TENANT_PAUSED'
   | 'PROVIDER_PAUSED'
   | 'CIRCUIT_OPEN'
+  | 'SLOTS_UNAVAILABLE'
   | 'LIMIT_REACHED'
   | 'IN_LINE';
 
@@ -36,6 +37,8 @@ export const waitInWords = (wait: Omit<Wait, 'text' | 'since'>, now: Date): stri
       return 'the provider takes no new jobs';
     case 'CIRCUIT_OPEN':
       return `the provider failed too often: nothing new is sent to it${until}`;
+    case 'SLOTS_UNAVAILABLE':
+      return 'places cannot be counted at present: nothing new is sent until they can';
     case 'LIMIT_REACHED':
       return wait.limit === null ? 'a limit is reached' : limitInWords(wait.limit, wait.estimateMs);
     case 'IN_LINE':

@@ -1,6 +1,7 @@
 import { decideGenerationReview } from '../../../src/flow/operate/decide-review';
 import { rebuildSlots } from '../../../src/flow/reconcile/recover-resources';
 import { runSchedulePass } from '../../../src/flow/schedule/run-scheduler';
+import { SlotsUnavailableError } from '../../../src/ports/slots';
 import { useFlow, type Flow } from '../../support/flow-harness';
 import { SimulatedCrash } from '../../support/flow/message-driver';
 import { ACCOUNT, PRICE_MICROS } from '../../support/flow/seed-catalog';
@@ -49,6 +50,25 @@ describe('the scheduler', () => {
     expect(await flow.replay(queued.envelope)).toEqual({ kind: 'DUPLICATE' });
     expect(await flow.attempts(id)).toHaveLength(1);
     expect(Object.values(await usageOf(flow))).toEqual([0, 0, 0, 0]);
+  });
+
+  it('sends nothing while slots cannot be counted, says why, and goes on when they can', async () => {
+    const flow = await open();
+    const { id } = await flow.create();
+    await flow.relay();
+    await flow.lose('scheduler');
+    const away = jest
+      .spyOn(flow.slots, 'acquire')
+      .mockRejectedValue(new SlotsUnavailableError('away'));
+    expect(await flow.runPass()).toMatchObject({ dispatched: 0, waiting: 1 });
+    expect(await flow.task(id)).toMatchObject({
+      status: 'QUEUED',
+      waitReason: 'SLOTS_UNAVAILABLE',
+    });
+    away.mockRestore();
+    flow.clock.advance(60_000);
+    expect(await flow.runPass()).toMatchObject({ dispatched: 1 });
+    expect(await flow.attempts(id)).toHaveLength(1);
   });
 
   it('finds a task whose message was lost', async () => {
