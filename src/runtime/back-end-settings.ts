@@ -25,8 +25,7 @@ export const backEndShape = {
   AIVEDIO_PUB_SUB: z.enum(['postgres', 'redis']).optional(),
 };
 
-const backEndSchema = z.object(backEndShape);
-type Parsed = z.infer<typeof backEndSchema>;
+type Parsed = z.infer<z.ZodObject<typeof backEndShape>>;
 
 export interface BackEnds {
   readonly redis: { readonly url: string; readonly prefix: string } | null;
