@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { createConsoleLog } from '../src/adapters/telemetry/console-log';
+import { projectRoot } from '../src/runtime/project-root';
 import { onStopSignal } from '../src/runtime/run-worker';
 import { readClusterCommand, USAGE, type ClusterCommand } from './cluster-options';
+import { IMPATIENT, runDegrade, SCENARIOS, unknownScenarios } from './degrade/run-degrade';
 import { openCluster, type Cluster } from './open-cluster';
 import { runDemo } from './run-demo';
 
@@ -19,6 +21,13 @@ const main = async (): Promise<number> => {
   if (command === 'HELP') {
     print(USAGE);
     return process.argv.length > 2 ? 0 : 2;
+  }
+  const unknown = unknownScenarios(command.only);
+  if (unknown.length > 0)
+    throw new Error(`There is no degradation ${unknown.join(', ')}; see --list`);
+  if (command.list) {
+    for (const { name, says } of SCENARIOS) print(`${name.padEnd(20)} ${says}`);
+    return 0;
   }
   const dataDir = await folderOf(command);
   let sound = false;
@@ -37,7 +46,7 @@ const main = async (): Promise<number> => {
   };
   onStopSignal(STOP_LIMIT_MS, stop);
   try {
-    opening = openCluster({ dataDir, say, log: createConsoleLog(say) });
+    opening = openCluster({ dataDir, say, log: createConsoleLog(say), ...settingsOf(command) });
     cluster = await opening;
     const code = await run(command, cluster);
     sound = code === 0;
@@ -55,16 +64,36 @@ const folderOf = async ({ dir }: ClusterCommand): Promise<string> => {
   return folder;
 };
 
-const run = async ({ command, rest }: ClusterCommand, cluster: Cluster): Promise<number> => {
+const run = async (
+  { command, rest, only, sampled }: ClusterCommand,
+  cluster: Cluster,
+): Promise<number> => {
   switch (command) {
     case 'up':
       return keepUp(cluster);
     case 'demo':
       return runDemo(cluster, rest, { print, say });
     case 'degrade':
-      throw new Error('not yet');
+      return runDegrade(cluster, { only, sampled }, { print, say });
   }
 };
+
+/** While parts are broken the outputs are made by the clip itself, so that two processors can carry it. */
+const settingsOf = ({ command }: ClusterCommand) =>
+  command === 'degrade'
+    ? {
+        env: IMPATIENT,
+        scripts: { media: path.join(projectRoot(), 'dist', 'chaos', 'media-process.js') },
+        sandboxArgs: [
+          '--render',
+          'instant',
+          '--callback-backoff-ms',
+          '400',
+          '--callback-tries',
+          '9',
+        ],
+      }
+    : {};
 
 const keepUp = (cluster: Cluster): Promise<never> => {
   const { backEnds, front, callbackFront, sandboxUrl, apiKey, dataDir, processes } = cluster;
