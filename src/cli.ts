@@ -1,7 +1,8 @@
+import { busCommand } from './cli/commands/bus';
 import { verifyCommand } from './cli/commands/verify';
 import type { Command } from './cli/command';
 
-const COMMANDS: readonly Command[] = [verifyCommand];
+const COMMANDS: readonly Command[] = [busCommand, verifyCommand];
 
 const USAGE = [
   'Usage: npm run cli -- <command> [options]',

@@ -16,10 +16,11 @@ const READY_TRIES = 900;
 const READY_EVERY_MS = 100;
 const STOP_LIMIT_MS = 15_000;
 const ADMIN_LIMIT_MS = 120_000;
-/** The broker also listens one above and two below its port. */
+/** The broker also listens two below its port, and one above it for replicas. */
 const BROKER_NEIGHBOURS = [-2, 0, 1];
-const PORT_FIRST = 20_000;
-const PORT_RANGE = 30_000;
+/** Below those that the system gives to outgoing connections: a port must be free at every start. */
+const PORT_FIRST = 15_000;
+const PORT_RANGE = 17_000;
 
 export interface RocketmqOptions {
   /** Scratch folder of this server alone; made when it is missing. */
@@ -112,7 +113,12 @@ export const startRocketmq = async (options: RocketmqOptions): Promise<RocketmqS
     );
     say(`RocketMQ at ${endpoints}`);
   };
-  await start();
+  try {
+    await start();
+  } catch (error) {
+    await Promise.all([broker.end('SIGKILL'), namesrv.end('SIGKILL')]);
+    throw error;
+  }
 
   return {
     endpoints,
@@ -204,6 +210,7 @@ const writeConfiguration = async (dir: string, ports: Ports) => {
       brokerIP1: LOCAL,
       bindAddress: LOCAL,
       listenPort: ports.broker,
+      haListenPort: ports.broker + 1,
       namesrvAddr: `${LOCAL}:${ports.namesrv}`,
       storePathRootDir: path.join(dir, 'store'),
       // As a cluster should be run: what nobody created is missing, and says so.

@@ -16,13 +16,15 @@ export interface Delivery {
  * - `publish` hands over a batch; a message may arrive more than once, never altered. It resolves only
  *   when the bus has the batch; a rejected promise means that any part may or may not have arrived.
  * - `receive` leases up to `max` messages of a group for `leaseMs`. Until the lease ends nobody else of the
- *   group sees them; after it they are delivered again with `deliveries` + 1. An empty array means none is due.
+ *   group sees them; after it, a broker takes some seconds, they are delivered again with `deliveries` + 1 or more. An empty array means none is due.
  *   Messages do not show before their `availableAt`.
  * - `acknowledge` after the effect's commit ends a message for the group; one that is unknown, or whose lease passed to
  *   somebody else, is ignored. `extend` renews leases and answers how many are still ours.
  * - `retryLater` hands a message back to be seen again at `at`. After `deliveriesMax` deliveries a message is dead:
  *   kept with its last error, never delivered, until `replayDead`. `deadGroupsOf` tells for whom.
- * - Messages of one aggregate are delivered in the order of publication as long as nothing fails.
+ * - Messages of one aggregate are delivered in the order of publication as long as nothing fails by a bus that is one table; a broker
+ *   promises no order, and may repeat although nothing failed. No consumer may depend on either.
+ * - A message of any size that the outbox can hold is carried.
  */
 export interface MessageBus {
   publish(messages: readonly { envelope: Envelope; availableAt: Date }[], now: Date): Promise<void>;

@@ -4,6 +4,12 @@ import { z } from 'zod';
 
 import type { FlowSettings } from '../flow/flow-context';
 import { backEndProblems, backEndShape, shapeBackEnds, type BackEnds } from './back-end-settings';
+import {
+  rocketmqProblems,
+  rocketmqShape,
+  shapeRocketmq,
+  type RocketmqSettings,
+} from './rocketmq-settings';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url().transform((value) => value.replace(/\/+$/, ''));
@@ -15,6 +21,7 @@ const ms = (standard: number) => z.coerce.number().int().min(0).default(standard
  */
 const schema = z.object({
   ...backEndShape,
+  ...rocketmqShape,
   AIVEDIO_ENV: z.enum(['development', 'production']).default('development'),
   /** Empty: the embedded server, kept below the data folder. */
   AIVEDIO_DATABASE_URL: z.string().default(''),
@@ -88,7 +95,7 @@ const schema = z.object({
   AIVEDIO_RETENTION_DAYS: z.coerce.number().int().min(1).default(14),
 });
 
-export interface Config extends BackEnds {
+export interface Config extends BackEnds, RocketmqSettings {
   readonly production: boolean;
   readonly databaseUrl: string | null;
   readonly dataDir: string;
@@ -141,7 +148,11 @@ export const readConfig = (
   );
   const parsed = schema.safeParse(given);
   const problems = parsed.success
-    ? [...backEndProblems(parsed.data), ...productionProblems(parsed.data)]
+    ? [
+        ...backEndProblems(parsed.data),
+        ...rocketmqProblems(parsed.data),
+        ...productionProblems(parsed.data),
+      ]
     : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   return shape(parsed.data);
@@ -177,6 +188,7 @@ const shape = (values: Parsed): Config => {
     values.AIVEDIO_PUBLIC_URL ?? `http://${values.AIVEDIO_HTTP_HOST}:${values.AIVEDIO_HTTP_PORT}`;
   return {
     ...shapeBackEnds(values),
+    ...shapeRocketmq(values),
     production: values.AIVEDIO_ENV === 'production',
     databaseUrl: values.AIVEDIO_DATABASE_URL === '' ? null : values.AIVEDIO_DATABASE_URL,
     dataDir: path.resolve(values.AIVEDIO_DATA_DIR),

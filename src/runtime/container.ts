@@ -46,6 +46,7 @@ import { meteredGateway } from './metered-gateway';
 import { meteredUnitOfWork } from './metered-unit-of-work';
 import { projectRoot } from './project-root';
 import { deriveKey, resolveSecrets, type ResolvedSecrets } from './secrets';
+import { overhear, wakeHere, type Listeners } from './overhear';
 import { wireBus, wireHandOver } from './wire/wire-bus';
 import { wireObjects, type WiredObjects } from './wire/wire-objects';
 import { wirePubSub } from './wire/wire-pub-sub';
@@ -134,7 +135,8 @@ export const createContainer = (config: Config, name: string): Container => {
   // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
   const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
   addDatabaseHealth(health, facts);
-  const bell = createBell(config, secrets.databaseUrl, log);
+  const heard: Listeners = new Map();
+  const bell = overhear(createBell(config, secrets.databaseUrl, log), heard);
   const handOver = wireHandOver({ config, rebuildable, clock, log });
   const redis = wireRedis({ config, name, log, health });
   const pubSub = wirePubSub({ config, databaseUrl: secrets.databaseUrl, redis, log });
@@ -176,7 +178,10 @@ export const createContainer = (config: Config, name: string): Container => {
     return gateway;
   };
   const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
-  const carried = wireBus({ config, facts, rebuildable, handOver, bell, clock, log, health });
+  const carried = wireBus({
+    ...{ config, facts, rebuildable, handOver, bell, clock, log, health },
+    wakeGroup: (group) => wakeHere(heard, bells.group(group)),
+  });
   health.add({ name: 'admission', weight: 'INFORMATION', check: context.admission.health });
   health.add({
     name: 'providers',

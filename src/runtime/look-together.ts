@@ -1,8 +1,8 @@
 import { CONSUMER_GROUPS, type ConsumerGroup } from '../ports/messages';
-import type { Bell } from '../ports/message-bus';
 import { bells } from './bells';
 import type { Container } from './container';
 import { startLoop, type RunningLoop } from './loop';
+import { overhear, wakeHere, type Listeners } from './overhear';
 
 const LOOK_MS = 1_500;
 
@@ -13,7 +13,7 @@ const LOOK_MS = 1_500;
 export const lookTogether = (
   container: Container,
 ): { readonly container: Container; readonly look: RunningLoop } => {
-  const listeners = new Map<string, Set<() => void>>();
+  const listeners: Listeners = new Map();
   const bell = overhear(container.bell, listeners);
   const { clock } = container.context;
   const look = startLoop({
@@ -29,7 +29,7 @@ export const lookTogether = (
       for (const row of rows) {
         if (row.at === null) continue;
         if (row.at > now) future.push(row.at.getTime());
-        else for (const wake of listeners.get(channelOf(row)) ?? []) wake();
+        else wakeHere(listeners, channelOf(row));
       }
       return {
         busy: false,
@@ -39,21 +39,6 @@ export const lookTogether = (
   });
   return { container: { ...container, bell, looksTogether: true }, look };
 };
-
-/** A bell that also notes here who listens to what. */
-const overhear = (bell: Bell, listeners: Map<string, Set<() => void>>): Bell => ({
-  ring: (channel) => bell.ring(channel),
-  close: () => bell.close(),
-  listen: async (channel, wake) => {
-    const unlisten = await bell.listen(channel, wake);
-    const present = listeners.get(channel) ?? new Set();
-    listeners.set(channel, present.add(wake));
-    return async () => {
-      present.delete(wake);
-      await unlisten();
-    };
-  },
-});
 
 const groupsHeard = (listeners: ReadonlyMap<string, unknown>): ConsumerGroup[] =>
   (Object.keys(CONSUMER_GROUPS) as ConsumerGroup[]).filter((group) =>

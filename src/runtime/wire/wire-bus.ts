@@ -3,12 +3,15 @@ import { createPostgresOutboxMover } from '../../adapters/postgres/bus/outbox-mo
 import { createPostgresBus } from '../../adapters/postgres/bus/postgres-bus';
 import type { Pool } from '../../adapters/postgres';
 import { createOutboxRelayStore } from '../../adapters/postgres/stores/outbox-relay-store';
+import { createRocketmqBus } from '../../adapters/rocketmq/rocketmq-bus';
 import { createOutboxRelay } from '../../flow/relay/relay-outbox';
 import { ringGroups } from '../../flow/relay/ring-groups';
 import type { Clock } from '../../ports/clock';
 import type { Log } from '../../ports/log';
 import type { Bell, HandOver, MessageBus } from '../../ports/message-bus';
 import type { OutboxMover } from '../../ports/stores/message-store';
+import type { ConsumerGroup } from '../../ports/messages';
+import type { GroupLag } from '../../ports/waiting-messages';
 import type { Config } from '../config';
 import type { HealthChecks } from '../health/health-checks';
 
@@ -17,6 +20,8 @@ const DELIVERIES_MAX = 20;
 export interface WiredBus {
   readonly bus: MessageBus;
   readonly mover: OutboxMover;
+  /** How far each group is behind, as far as this process and the database can tell. */
+  lag(now: Date): Promise<readonly GroupLag[]>;
   close(): Promise<void>;
 }
 
@@ -31,24 +36,42 @@ export const wireBus = (options: {
   readonly log: Log;
   /** A bus that is no table of the database adds itself: `bus`, whose loss only degrades, since the outbox keeps. */
   readonly health: HealthChecks;
+  /** Wakes the loops of this process that read for a group. */
+  readonly wakeGroup: (group: ConsumerGroup) => void;
 }): WiredBus => {
   const { config, facts, rebuildable, handOver, bell, log } = options;
-  const bus = handOver.behind(
-    createPostgresBus({ pool: rebuildable, log, deliveriesMax: DELIVERIES_MAX }),
-  );
-  return {
-    bus,
-    mover:
-      config.outboxMover === 'relay'
-        ? createOutboxRelay({
-            store: createOutboxRelayStore(facts),
-            bus,
-            log,
-            onMoved: ringGroups(bell),
-          })
-        : createPostgresOutboxMover({ pool: rebuildable, onMoved: ringGroups(bell) }),
-    close: () => Promise.resolve(),
-  };
+  const table = createPostgresBus({
+    ...{ pool: rebuildable, keepPool: facts, log },
+    deliveriesMax: DELIVERIES_MAX,
+  });
+  const relayTo = (bus: MessageBus, onMoved?: ReturnType<typeof ringGroups>): OutboxMover =>
+    createOutboxRelay({
+      ...{ store: createOutboxRelayStore(facts), bus, log },
+      ...(onMoved === undefined ? {} : { onMoved }),
+    });
+  if (config.bus === 'postgres') {
+    const bus = handOver.behind(table);
+    return {
+      bus,
+      mover:
+        config.outboxMover === 'relay'
+          ? relayTo(bus, ringGroups(bell))
+          : createPostgresOutboxMover({ pool: rebuildable, onMoved: ringGroups(bell) }),
+      lag: table.lag,
+      close: () => Promise.resolve(),
+    };
+  }
+  const { endpoints, prefix, credentials } = config.rocketmq;
+  const rocketmq = createRocketmqBus({
+    // Without endpoints the configuration was refused.
+    ...{ endpoints: endpoints ?? '', prefix, credentials, log, clock: options.clock },
+    waiting: table,
+    deliveriesMax: DELIVERIES_MAX,
+    onArrival: options.wakeGroup,
+  });
+  options.health.add({ name: 'bus', weight: 'DEGRADING', check: rocketmq.health });
+  const bus = handOver.behind(rocketmq);
+  return { bus, mover: relayTo(bus), lag: rocketmq.lag, close: rocketmq.close };
 };
 
 export const wireHandOver = (options: {

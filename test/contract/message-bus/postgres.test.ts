@@ -42,6 +42,9 @@ const makeHarness = (): BusHarness => {
     deliveriesMax: DELIVERIES_MAX,
     leaseMs: LEASE_MS,
     delayMs: 60_000,
+    keepsOrder: true,
+    mayRepeat: false,
+    settleMs: 0,
     dispose: () => Promise.resolve(),
   };
 };

@@ -8,12 +8,15 @@ import {
   type ConsumerGroup,
   type Envelope,
 } from '../../../ports/messages';
+import type { GroupLag, WaitingMessages } from '../../../ports/waiting-messages';
 import { poolDatabase } from '../database';
-import { run } from '../run-statement';
+import { run, runForOne } from '../run-statement';
 
 export interface PostgresBusOptions {
   /** Opened with synchronous_commit=off: what is lost is delivered again, and the inbox stops it. */
   readonly pool: Pool;
+  /** Opened with synchronous_commit=on, for what no other bus has any more once it is kept here; `pool` when there is none. */
+  readonly keepPool?: Pool;
   readonly log: Log;
   /** A message is dead after this many deliveries. */
   readonly deliveriesMax: number;
@@ -39,9 +42,10 @@ interface LeasedRow {
  * The bus as a table: one row per consumer group and event. A lease is an `available_at` in the future with a token
  * that the next lease replaces, so a late acknowledgement finds nothing. Acknowledging deletes.
  */
-export const createPostgresBus = (options: PostgresBusOptions): MessageBus => {
+export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages => {
   const { log, deliveriesMax } = options;
   const db = poolDatabase(options.pool);
+  const keepDb = options.keepPool === undefined ? db : poolDatabase(options.keepPool);
 
   const publish: MessageBus['publish'] = async (messages, now) => {
     const rows = messages.flatMap(({ envelope, availableAt }) => {
@@ -150,6 +154,21 @@ export const createPostgresBus = (options: PostgresBusOptions): MessageBus => {
       });
       return next?.availableAt ?? null;
     },
+    keep: async (group, message, now) => {
+      const kept = await runForOne<{ status: string }>(keepDb, 'keep-bus-message-if-absent', {
+        consumerGroup: group,
+        eventId: message.eventId,
+        type: message.type,
+        envelope: JSON.stringify(message.envelope),
+        deliveries: message.deliveries,
+        deliveriesMax,
+        availableAt: message.at,
+        error: message.error,
+        now,
+      });
+      if (kept?.status === 'DEAD') warnOfDeath(group, message.eventId, message.error);
+    },
+    lag: (now) => run<GroupLag>(db, 'measure-bus-lag', { now }),
   };
 };
 
