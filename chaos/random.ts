@@ -1,3 +1,5 @@
+import { seededRandom } from '../src/domain/capacity/seeded-random';
+
 /** A stream of random numbers that a seed repeats: the plan of a run hangs on it and on nothing else. */
 export interface Random {
   /** At least 0, below 1. */
@@ -9,15 +11,8 @@ export interface Random {
   chance(probability: number): boolean;
 }
 
-/** mulberry32: small, and good enough for a deck of faults. */
 export const createRandom = (seed: number): Random => {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = seededRandom(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
   return {
     next,

@@ -1,8 +1,9 @@
 import { busCommand } from './cli/commands/bus';
+import { capacityCommand } from './cli/commands/capacity';
 import { verifyCommand } from './cli/commands/verify';
 import type { Command } from './cli/command';
 
-const COMMANDS: readonly Command[] = [busCommand, verifyCommand];
+const COMMANDS: readonly Command[] = [busCommand, verifyCommand, capacityCommand];
 
 const USAGE = [
   'Usage: npm run cli -- <command> [options]',

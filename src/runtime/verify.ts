@@ -5,13 +5,13 @@ import { createSystemClock } from '../adapters/clock/system-clock';
 import { createMachineLook } from '../adapters/evidence/machine-look';
 import { readSandboxLog } from '../adapters/evidence/sandbox-log';
 import { storedEvidence, type BytesRead } from '../adapters/object-store/disk/stored-evidence';
-import { startEmbeddedPostgres } from '../adapters/postgres/embedded';
 import { openLook } from '../adapters/postgres/verify/open-look';
 import { verifyFacts, type VerifyReport } from '../flow/verify/verify-facts';
 import type { Log } from '../ports/log';
 import type { Evidence, Secret } from '../ports/verification';
 import type { Config } from './config';
 import { isFolderLocked } from './data-folder-lock';
+import { CannotLookError, reachDatabase } from './reach-database';
 import { deriveKey, readEmbeddedState } from './secrets';
 
 export interface VerifyRequest {
@@ -25,9 +25,6 @@ export interface VerifyRequest {
   readonly onBytes: ((read: BytesRead) => void) | null;
 }
 
-/** Nothing can be seen: there is no database, or it cannot be reached. */
-export class CannotLookError extends Error {}
-
 const CONNECT_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
@@ -40,7 +37,7 @@ const SWEEP_SLACK_MS = 30_000;
  */
 export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport> => {
   const { config } = request;
-  const database = await reachDatabase(request);
+  const database = await reachDatabase(config, request.log);
   try {
     const look = await openLook({
       connectionString: database.url,
@@ -73,28 +70,6 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
     }
   } finally {
     await database.stop();
-  }
-};
-
-interface Reached {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-const reachDatabase = async ({ config, log }: VerifyRequest): Promise<Reached> => {
-  if (config.databaseUrl !== null) {
-    return { url: config.databaseUrl, stop: () => Promise.resolve() };
-  }
-  const dataDir = path.join(config.dataDir, 'postgres');
-  if (!existsSync(dataDir)) {
-    throw new CannotLookError(
-      `There is no database below ${config.dataDir}: run "npm run demo" or "npm start" once, or set AIVEDIO_DATABASE_URL`,
-    );
-  }
-  try {
-    return await startEmbeddedPostgres({ dataDir, log });
-  } catch (error) {
-    throw new CannotLookError(String((error as Error).message), { cause: error });
   }
 };
 

@@ -3,8 +3,10 @@ import { parseArgs } from 'node:util';
 import { CHECKS } from '../../flow/verify/check-list';
 import type { VerifyReport } from '../../flow/verify/verify-facts';
 import { readConfig } from '../../runtime/config';
-import { CannotLookError, verifyStored } from '../../runtime/verify';
+import { CannotLookError } from '../../runtime/reach-database';
+import { verifyStored } from '../../runtime/verify';
 import { UsageError, type Command } from '../command';
+import { QUIET } from '../quiet-log';
 
 const USAGE = [
   'Usage: npm run cli -- verify [--only name,name] [--settle-seconds N] [--canary WORD] [--deep] [--json] [--list]',
@@ -102,14 +104,6 @@ const parse = (words: readonly string[]) => {
 /** Beside the answer, which may be read by a program. */
 const tellProgress = ({ objects, bytes }: { objects: number; bytes: number }): void => {
   process.stderr.write(`checksums  ${objects} objects, ${Math.round(bytes / 2 ** 20)} MiB\n`);
-};
-
-const QUIET = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => QUIET,
 };
 
 const toJson = (report: VerifyReport): string =>

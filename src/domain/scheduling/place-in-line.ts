@@ -1,5 +1,5 @@
 import type { AdmissionScope, LimitName } from './admission';
-import { waitMs } from './capacity';
+import { waitMs } from '../capacity/formulas';
 
 /** One that waits, as the scheduler's own query orders them. */
 export interface InLine {

@@ -10,7 +10,7 @@ import {
   stableRatePerS,
   subscriptionBytes,
   writesPerS,
-} from '../../../../src/domain/scheduling/capacity';
+} from '../../../../src/domain/capacity/formulas';
 
 const MEGABYTE = 1_000_000;
 
