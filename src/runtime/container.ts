@@ -10,6 +10,7 @@ import { createPool, createUnitOfWork, type Pool } from '../adapters/postgres';
 import { createDatabaseHealth, createMigrationHealth } from '../adapters/postgres/database-health';
 import { createPostgresBell } from '../adapters/postgres/bell/postgres-bell';
 import { createDueLook } from '../adapters/postgres/bus/due-look';
+import { createLookBounds } from '../adapters/postgres/bus/look-bounds';
 import { createQueueFigures, QUEUE_FIGURES } from '../adapters/postgres/queue-figures';
 import { createInstanceStore } from '../adapters/postgres/stores/instance-store';
 import { createOutboxRelayStore } from '../adapters/postgres/stores/outbox-relay-store';
@@ -127,6 +128,7 @@ export const createContainer = (config: Config, name: string): Container => {
       max,
       applicationName: `aivedio ${name}${suffix}`,
       synchronousCommit,
+      preferIndexes: synchronousCommit === 'off',
       connectionTimeoutMs: CONNECT_TIMEOUT_MS,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS,
@@ -137,6 +139,7 @@ export const createContainer = (config: Config, name: string): Container => {
   addDatabaseHealth(health, facts);
   const heard: Listeners = new Map();
   const bell = overhear(createBell(config, secrets.databaseUrl, log), heard);
+  const looks = createLookBounds();
   const handOver = wireHandOver({ config, rebuildable, clock, log });
   const redis = wireRedis({ config, name, log, health });
   const pubSub = wirePubSub({ config, databaseUrl: secrets.databaseUrl, redis, log });
@@ -179,7 +182,7 @@ export const createContainer = (config: Config, name: string): Container => {
   };
   const withSecret = (row: AccountRow): ProviderAccount => accountWithSecret(row, secrets);
   const carried = wireBus({
-    ...{ config, facts, rebuildable, handOver, bell, clock, log, health },
+    ...{ config, facts, rebuildable, looks, handOver, bell, clock, log, health },
     wakeGroup: (group) => wakeHere(heard, bells.group(group)),
   });
   health.add({ name: 'admission', weight: 'INFORMATION', check: context.admission.health });
@@ -203,7 +206,7 @@ export const createContainer = (config: Config, name: string): Container => {
     context,
     bell,
     looksTogether: false,
-    dueLook: createDueLook(rebuildable),
+    dueLook: createDueLook(rebuildable, looks),
     bus: carried.bus,
     handOver,
     mover: carried.mover,

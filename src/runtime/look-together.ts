@@ -23,7 +23,15 @@ export const lookTogether = (
     log: container.log,
     listen: () => Promise.resolve(() => Promise.resolve()),
     round: async () => {
-      const rows = await container.dueLook(groupsHeard(listeners));
+      const rows = await container.dueLook(
+        {
+          outbox: listeners.has(bells.outbox),
+          polls: listeners.has(bells.polls),
+          waiting: listeners.has(bells.slots),
+          groups: groupsHeard(listeners),
+        },
+        clock.now(),
+      );
       const now = clock.now();
       const future: number[] = [];
       for (const row of rows) {

@@ -9,6 +9,7 @@ export const openRebuildablePool = (connectionString: string, applicationName = 
     applicationName,
     max: 8,
     synchronousCommit: 'off',
+    preferIndexes: true,
     connectionTimeoutMs: 5_000,
     statementTimeoutMs: 10_000,
     idleInTransactionTimeoutMs: 10_000,

@@ -10,6 +10,11 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** `off` only for what can be rebuilt: a crash may lose the last commits. */
   readonly synchronousCommit?: 'on' | 'off';
+  /**
+   * For small tables that are changed all the time: their rows are found in the order of an index, and the first one ends the look.
+   * What the planner takes for as cheap, reading and sorting the few rows there are, reads all the dead ones too.
+   */
+  readonly preferIndexes?: boolean;
   /** For a new connection, and for waiting until one is free. */
   readonly connectionTimeoutMs: number;
   readonly statementTimeoutMs: number;
@@ -33,7 +38,9 @@ export const createPool = (options: PoolOptions): Pool => {
     keepAlive: true,
     pipeline: true,
     types: rowTypes,
-    options: `-c TimeZone=UTC -c synchronous_commit=${options.synchronousCommit ?? 'on'}`,
+    options: settingsOf(options)
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
   });
   translateRejections(pool, 'query');
   translateRejections(pool, 'connect');
@@ -45,6 +52,12 @@ export const createPool = (options: PoolOptions): Pool => {
   pool.on('error', ignoreBrokenConnection);
   return pool;
 };
+
+const settingsOf = ({ synchronousCommit = 'on', preferIndexes = false }: PoolOptions): string[] => [
+  'TimeZone=UTC',
+  `synchronous_commit=${synchronousCommit}`,
+  ...(preferIndexes ? ['enable_seqscan=off', 'enable_bitmapscan=off', 'enable_sort=off'] : []),
+];
 
 /** The pool has dropped the client by then; who needs a connection next hears of the trouble, if it lasts. */
 const ignoreBrokenConnection = (): void => undefined;

@@ -1,4 +1,5 @@
 import { createHandOver } from '../../adapters/postgres/bus/hand-over';
+import type { LookBounds } from '../../adapters/postgres/bus/look-bounds';
 import { createPostgresOutboxMover } from '../../adapters/postgres/bus/outbox-mover';
 import { createPostgresBus } from '../../adapters/postgres/bus/postgres-bus';
 import type { Pool } from '../../adapters/postgres';
@@ -30,6 +31,7 @@ export const wireBus = (options: {
   readonly config: Config;
   readonly facts: Pool;
   readonly rebuildable: Pool;
+  readonly looks: LookBounds;
   readonly handOver: ReturnType<typeof createHandOver>;
   readonly bell: Bell;
   readonly clock: Clock;
@@ -39,14 +41,14 @@ export const wireBus = (options: {
   /** Wakes the loops of this process that read for a group. */
   readonly wakeGroup: (group: ConsumerGroup) => void;
 }): WiredBus => {
-  const { config, facts, rebuildable, handOver, bell, log } = options;
+  const { config, facts, rebuildable, looks, handOver, bell, log } = options;
   const table = createPostgresBus({
-    ...{ pool: rebuildable, keepPool: facts, log },
+    ...{ pool: rebuildable, keepPool: facts, looks, log },
     deliveriesMax: DELIVERIES_MAX,
   });
   const relayTo = (bus: MessageBus, onMoved?: ReturnType<typeof ringGroups>): OutboxMover =>
     createOutboxRelay({
-      ...{ store: createOutboxRelayStore(facts), bus, log },
+      ...{ store: createOutboxRelayStore(facts, looks), bus, log },
       ...(onMoved === undefined ? {} : { onMoved }),
     });
   if (config.bus === 'postgres') {
@@ -56,7 +58,7 @@ export const wireBus = (options: {
       mover:
         config.outboxMover === 'relay'
           ? relayTo(bus, ringGroups(bell))
-          : createPostgresOutboxMover({ pool: rebuildable, onMoved: ringGroups(bell) }),
+          : createPostgresOutboxMover({ pool: rebuildable, looks, onMoved: ringGroups(bell) }),
       lag: table.lag,
       close: () => Promise.resolve(),
     };

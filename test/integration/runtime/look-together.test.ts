@@ -28,7 +28,7 @@ beforeAll(async () => {
     }),
     'test',
   );
-  container = { ...made, dueLook: (groups) => ((looks += 1), made.dueLook(groups)) };
+  container = { ...made, dueLook: (taken, now) => ((looks += 1), made.dueLook(taken, now)) };
 });
 afterAll(async () => {
   await container.close();

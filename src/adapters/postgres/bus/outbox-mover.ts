@@ -4,6 +4,7 @@ import { groupsOf, MESSAGE_TYPES, type ConsumerGroup } from '../../../ports/mess
 import type { OpenWrite, OutboxMover } from '../../../ports/stores/message-store';
 import { poolDatabase } from '../database';
 import { run, runForOne, runForOnly } from '../run-statement';
+import { createLookBounds, queues, type LookBounds } from './look-bounds';
 
 /** The advisory lock that one mover holds for the length of its statement. */
 const LOCK = { lockSpace: 0x6275, lockKey: 1 };
@@ -13,6 +14,16 @@ export interface PostgresOutboxMoverOptions {
   readonly pool: Pool;
   /** Called after each move with the groups that have something new: the place to ring their bells. */
   readonly onMoved?: (groups: readonly ConsumerGroup[]) => void;
+  /** Shared with others of the process that look at the outbox. */
+  readonly looks?: LookBounds;
+}
+
+interface Moved {
+  /** No other mover was at work. */
+  readonly open: boolean;
+  readonly moved: number;
+  readonly lastDueAt: Date | null;
+  readonly groups: ConsumerGroup[];
 }
 
 const readers = MESSAGE_TYPES.flatMap((type) => groupsOf(type).map((group) => ({ type, group })));
@@ -22,11 +33,12 @@ const readers = MESSAGE_TYPES.flatMap((type) => groupsOf(type).map((group) => ({
  * mover is at work.
  */
 export const createPostgresOutboxMover = (options: PostgresOutboxMoverOptions): OutboxMover => {
-  const { onMoved } = options;
+  const { onMoved, looks = createLookBounds() } = options;
   const db = poolDatabase(options.pool);
   return {
     moveBatch: async (now, limit) => {
-      const { moved, groups } = await runForOnly<{ moved: number; groups: ConsumerGroup[] }>(
+      const look = looks.begin(queues.outbox, now);
+      const { open, moved, lastDueAt, groups } = await runForOnly<Moved>(
         db,
         'move-outbox-events-if-due',
         {
@@ -34,10 +46,12 @@ export const createPostgresOutboxMover = (options: PostgresOutboxMoverOptions): 
           types: MESSAGE_TYPES,
           readTypes: readers.map(({ type }) => type),
           readerGroups: readers.map(({ group }) => group),
+          from: look.from,
           limit,
           now,
         },
       );
+      if (open) look.seen((moved < limit ? null : lastDueAt) ?? now);
       if (groups.length > 0) onMoved?.(groups);
       return moved;
     },
@@ -52,8 +66,11 @@ export const createPostgresOutboxMover = (options: PostgresOutboxMoverOptions): 
     nextDueAt: async () => {
       const [next] = await run<{ availableAt: Date }>(db, 'find-next-outbox-event-due', {
         types: MESSAGE_TYPES,
+        from: looks.since(queues.outbox),
       });
-      return next?.availableAt ?? null;
+      if (next === undefined) return null;
+      looks.lower(queues.outbox, next.availableAt);
+      return next.availableAt;
     },
   };
 };

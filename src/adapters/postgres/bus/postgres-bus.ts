@@ -11,6 +11,7 @@ import {
 import type { GroupLag, WaitingMessages } from '../../../ports/waiting-messages';
 import { poolDatabase } from '../database';
 import { run, runForOne } from '../run-statement';
+import { createLookBounds, queues, type LookBounds } from './look-bounds';
 
 export interface PostgresBusOptions {
   /** Opened with synchronous_commit=off: what is lost is delivered again, and the inbox stops it. */
@@ -20,6 +21,8 @@ export interface PostgresBusOptions {
   readonly log: Log;
   /** A message is dead after this many deliveries. */
   readonly deliveriesMax: number;
+  /** Shared with others of the process that look at the same queues. */
+  readonly looks?: LookBounds;
 }
 
 /** A row of bus_messages under a lease of ours. */
@@ -30,6 +33,7 @@ interface BusHandle {
 
 interface LeasedRow {
   readonly id: bigint;
+  readonly dueAt: Date;
   readonly exhausted: boolean;
   readonly eventId: string;
   readonly envelope: unknown;
@@ -43,7 +47,7 @@ interface LeasedRow {
  * that the next lease replaces, so a late acknowledgement finds nothing. Acknowledging deletes.
  */
 export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages => {
-  const { log, deliveriesMax } = options;
+  const { log, deliveriesMax, looks = createLookBounds() } = options;
   const db = poolDatabase(options.pool);
   const keepDb = options.keepPool === undefined ? db : poolDatabase(options.keepPool);
 
@@ -66,13 +70,16 @@ export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages 
   const receive: MessageBus['receive'] = async (group, { max, leaseMs, now }) => {
     const leaseUntil = new Date(now.getTime() + leaseMs);
     for (;;) {
+      const look = looks.begin(queues.group(group), now);
       const rows = await run<LeasedRow>(db, 'lease-bus-messages-if-due', {
         consumerGroup: group,
         deliveriesMax,
+        from: look.from,
         leaseUntil,
         max,
         now,
       });
+      look.seen((rows.length < max ? null : rows.at(-1)?.dueAt) ?? now);
       for (const row of rows.filter(({ exhausted }) => exhausted))
         warnOfDeath(group, row.eventId, row.lastError);
       const deliveries = await readRows(group, rows, leaseUntil);
@@ -151,8 +158,11 @@ export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages 
     nextDueAt: async (group) => {
       const [next] = await run<{ availableAt: Date }>(db, 'find-next-bus-message-due', {
         consumerGroup: group,
+        from: looks.since(queues.group(group)),
       });
-      return next?.availableAt ?? null;
+      if (next === undefined) return null;
+      looks.lower(queues.group(group), next.availableAt);
+      return next.availableAt;
     },
     keep: async (group, message, now) => {
       const kept = await runForOne<{ status: string }>(keepDb, 'keep-bus-message-if-absent', {

@@ -1,6 +1,7 @@
 -- Outbox and bus are one database: claim, publish and mark are one statement, so none can happen without the others.
 -- One mover works at a time: two at once could commit the messages of one aggregate in the wrong order.
--- Types that this version does not know stay pending for the version that does.
+-- Types that this version does not know stay pending for the version that does. What was due before `from` an earlier look
+-- has moved. The ids stand there twice, so that no plan walks the whole table to meet them.
 WITH gate AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(:lockSpace::int, :lockKey::int) AS open
 ),
@@ -8,7 +9,7 @@ due AS (
   SELECT e.id, e.type, e.available_at
   FROM outbox_events e
   WHERE (SELECT open FROM gate)
-    AND e.status = 'PENDING' AND e.available_at <= :now::timestamptz
+    AND e.status = 'PENDING' AND e.available_at >= :from::timestamptz AND e.available_at <= :now::timestamptz
     AND e.type = ANY (:types::text[])
   ORDER BY e.available_at, e.id
   LIMIT :limit::int
@@ -18,7 +19,7 @@ marked AS (
   UPDATE outbox_events e
   SET status = 'PUBLISHED', published_at = :now::timestamptz, publish_attempts = e.publish_attempts + 1
   FROM due
-  WHERE e.id = due.id
+  WHERE e.id = due.id AND e.id = ANY (ARRAY(SELECT id FROM due))
   RETURNING e.id, e.type, due.available_at, jsonb_build_object(
     'eventId', e.id,
     'eventType', e.type,
@@ -41,5 +42,7 @@ published AS (
   ON CONFLICT (consumer_group, event_id) DO NOTHING
   RETURNING consumer_group
 )
-SELECT (SELECT count(*)::int FROM marked) AS moved,
+SELECT (SELECT open FROM gate) AS open,
+       (SELECT count(*)::int FROM marked) AS moved,
+       (SELECT max(available_at) FROM marked) AS last_due_at,
        (SELECT COALESCE(array_agg(DISTINCT consumer_group), '{}') FROM published) AS groups

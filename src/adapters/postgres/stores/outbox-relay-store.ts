@@ -2,15 +2,26 @@ import type { Pool } from 'pg';
 
 import { parseEnvelope, type Envelope } from '../../../ports/messages';
 import type { OpenWrite, OutboxRelayStore } from '../../../ports/stores/message-store';
+import { createLookBounds, queues, type LookBounds } from '../bus/look-bounds';
 import { poolDatabase, type Database } from '../database';
 import { run, runForOne, runForOnly } from '../run-statement';
 
 /** The outbox as the relay sees it; each operation is one statement by itself. */
-export const createOutboxRelayStore = (pool: Pool): OutboxRelayStore => {
+export const createOutboxRelayStore = (
+  pool: Pool,
+  looks: LookBounds = createLookBounds(),
+): OutboxRelayStore => {
   const db = poolDatabase(pool);
   return {
     claim: async (now, leaseUntil, limit) => {
-      const rows = await run<OutboxRow>(db, 'claim-outbox', { now, leaseUntil, limit });
+      const look = looks.begin(queues.outbox, now);
+      const rows = await run<OutboxRow>(db, 'claim-outbox', {
+        from: look.from,
+        now,
+        leaseUntil,
+        limit,
+      });
+      look.seen((rows.length < limit ? null : rows.at(-1)?.dueAt) ?? now);
       const claimed: { envelope: Envelope; availableAt: Date }[] = [];
       for (const row of rows) {
         const parsed = parseRow(row);
@@ -33,8 +44,12 @@ export const createOutboxRelayStore = (pool: Pool): OutboxRelayStore => {
       return since === null ? 0 : Math.max(0, now.getTime() - since.getTime());
     },
     longestOpenWrite: () => runForOne<OpenWrite>(db, 'find-longest-open-write', {}),
-    nextDueAt: async () =>
-      (await runForOnly<{ at: Date | null }>(db, 'next-message-due-at', {})).at,
+    nextDueAt: async () => {
+      const from = looks.since(queues.outbox);
+      const { at } = await runForOnly<{ at: Date | null }>(db, 'next-message-due-at', { from });
+      if (at !== null) looks.lower(queues.outbox, at);
+      return at;
+    },
   };
 };
 
