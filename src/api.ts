@@ -46,8 +46,8 @@ const main = async (): Promise<void> => {
   });
   const healthServer = await serveHealth(container, ['api']);
   const port = await server.listen(config.http.port, config.http.host);
-  onStopSignal(config.drainMs * 2, async () => {
-    await server.close(config.drainMs);
+  onStopSignal(config.drainMs * 2 + config.unreadyMs, async () => {
+    await server.close(config.drainMs, config.unreadyMs);
     await healthServer?.close();
     await prisma.$disconnect();
     await container.close();

@@ -35,7 +35,7 @@ export interface ApiDeps {
   readonly objectRoutes: Router | null;
   readonly log: Log;
   /** What this process stands on; `drain` makes it say that it wants no new requests. */
-  readonly health: { read(): Promise<HealthReport>; drain(): void };
+  readonly health: { read(): Promise<HealthReport>; drain(): void; isDraining(): boolean };
   /** Served at `/metrics`; null where another port serves them. */
   readonly metricsPage: MetricsPage | null;
   readonly metrics: Pick<Metrics, 'count' | 'observe'>;

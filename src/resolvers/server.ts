@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { AddressInfo } from 'node:net';
 
 import type { ApolloServer } from '@apollo/server';
@@ -29,8 +30,12 @@ export interface ApiServer {
   readonly feeds: Pick<LiveFeeds, 'counts'>;
   /** Answers the port, also where 0 let the system choose. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes nothing new, tells subscribers to go elsewhere, and lets what runs finish for at most `drainMs`. */
-  close(drainMs: number): Promise<void>;
+  /**
+   * Is not ready any more, and for `unreadyMs` answers all the same, closing each connection behind its answer, so that whoever
+   * spreads the load sees it and goes elsewhere. Then it takes nothing new, and lets what runs finish for at most `drainMs`.
+   * Whoever asks again waits for the same end.
+   */
+  close(drainMs: number, unreadyMs?: number): Promise<void>;
 }
 
 /** The public API over HTTP and WebSocket. Nothing listens before `listen`. */
@@ -48,6 +53,15 @@ export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
   // An upload of many minutes is no attack; a body that stands still is cut by the object routes.
   httpServer.requestTimeout = UPLOAD_TIME_LIMIT_MS;
   const socket = openGraphqlSocket(httpServer, schema, deps, feeds);
+  const closeOnce = async (drainMs: number, unreadyMs: number): Promise<void> => {
+    deps.health.drain();
+    if (unreadyMs > 0) await wait(unreadyMs);
+    await socket.close();
+    await feeds.close();
+    await closeHttp(httpServer, drainMs);
+    await apollo.stop();
+  };
+  let closing: Promise<void> | null = null;
   return {
     httpServer,
     feeds,
@@ -59,13 +73,7 @@ export const createApiServer = async (deps: ApiDeps): Promise<ApiServer> => {
           resolve((httpServer.address() as AddressInfo).port);
         });
       }),
-    close: async (drainMs) => {
-      deps.health.drain();
-      await socket.close();
-      await feeds.close();
-      await closeHttp(httpServer, drainMs);
-      await apollo.stop();
-    },
+    close: (drainMs, unreadyMs = 0) => (closing ??= closeOnce(drainMs, unreadyMs)),
   };
 };
 
@@ -84,6 +92,11 @@ const createApp = (deps: ApiDeps, apollo: ApolloServer<ApiContext>, feeds: LiveF
   app.disable('x-powered-by');
   app.use(createRequestScope(deps.context.ids, deps.context.clock));
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
+  app.use((_request, response, next) => {
+    // A connection kept alive would go on bringing requests to a process that ends.
+    if (deps.health.isDraining()) response.setHeader('connection', 'close');
+    next();
+  });
   app.use(createHealthRoutes(deps));
   if (deps.objectRoutes !== null) app.use('/objects', deps.objectRoutes);
   app.use(createPlaygroundRoutes());

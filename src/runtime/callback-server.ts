@@ -29,6 +29,7 @@ const statusOf = (outcome: CallbackOutcome): number => {
 
 /** What of a process the gateway needs. */
 export type CallbackParts = Pick<Container, 'context' | 'gatewayOrNull' | 'accountsOf' | 'log'> & {
+  readonly health: Pick<Container['health'], 'isDraining'>;
   readonly config: Pick<Container['config'], 'callback'>;
 };
 
@@ -40,6 +41,7 @@ export const startCallbackServer = async (
   container: CallbackParts,
 ): Promise<Running & { readonly port: number }> => {
   const server = createServer((request, response) => {
+    if (container.health.isDraining()) response.setHeader('connection', 'close');
     handle(container, request, response).catch((error: unknown) => {
       const unavailable = error instanceof DatabaseUnavailableError;
       container.log[unavailable ? 'warn' : 'error']('a callback failed', { error: String(error) });

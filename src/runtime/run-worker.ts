@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
 import type { WorkerName } from '../domain/stages';
 import { announceLife } from './announce-life';
 import { armFromConfig } from './arm-crash-points';
@@ -47,8 +49,10 @@ const main = async (name: string, members: readonly Member[]): Promise<void> => 
   const server = await serveHealth(container, workers);
   await container.checkAtStart();
   const running = [announceLife(container, name), ...(await startAll(container, members))];
-  onStopSignal(config.drainMs * 2, async () => {
+  onStopSignal(config.drainMs * 2 + config.unreadyMs, async () => {
     container.health.drain();
+    // Only to the callback worker others send; the rest fetch their work, and stop to do so.
+    if (workers.includes('callback')) await wait(config.unreadyMs);
     await Promise.all(running.map((each) => each.stop()));
     await server?.close();
     await container.close();

@@ -24,6 +24,7 @@ export interface HealthChecks {
   read(): Promise<HealthReport>;
   /** From now on this process wants no new work: not ready, whatever its parts say. */
   drain(): void;
+  isDraining(): boolean;
 }
 
 export interface HealthChecksOptions {
@@ -53,6 +54,7 @@ export const createHealthChecks = (options: HealthChecksOptions = {}): HealthChe
     drain: () => {
       draining = true;
     },
+    isDraining: () => draining,
   };
 };
 

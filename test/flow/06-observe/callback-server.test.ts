@@ -16,6 +16,7 @@ const serve = async (flow: Flow, context = flow.context) => {
     gatewayOrNull: (id) => (id === 'sandbox' ? flow.provider.gatewayOf(id) : null),
     accountsOf: () => Promise.resolve([flow.account]),
     log: flow.log,
+    health: { isDraining: () => false },
   });
   return {
     stop: () => server.stop(),
