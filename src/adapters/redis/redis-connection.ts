@@ -1,4 +1,4 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import type { Log } from '../../ports/log';
 import { parseRedisUrl, type RedisAddress } from './redis-url';
@@ -132,6 +132,8 @@ const pause = (tries: number): number =>
   Math.min(RECONNECT_MS_MAX, RECONNECT_MS_FIRST * 2 ** Math.min(tries - 1, 10));
 
 const open = (address: RedisAddress, options: RedisConnectionOptions): RedisClient => {
+  // Loaded with the first connection: a process without Redis does not pay for it.
+  const ioredis = require('ioredis') as typeof import('ioredis');
   const common: RedisOptions = {
     connectionName: options.name,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -143,7 +145,7 @@ const open = (address: RedisAddress, options: RedisConnectionOptions): RedisClie
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
   if (address.kind === 'cluster') {
-    return new Cluster([...address.hosts], {
+    return new ioredis.Cluster([...address.hosts], {
       redisOptions: common,
       lazyConnect: true,
       slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
@@ -151,7 +153,7 @@ const open = (address: RedisAddress, options: RedisConnectionOptions): RedisClie
     });
   }
   const [first] = address.hosts;
-  return new Redis({
+  return new ioredis.Redis({
     ...common,
     lazyConnect: true,
     db: address.database,

@@ -1,11 +1,4 @@
-import {
-  ForbiddenException,
-  NotFoundException,
-  PayloadTooLargeException,
-  UnauthorizedException,
-} from 'rocketmq-client-nodejs';
-
-/** One line: the variable, what was tried, and the remedy. */
+/** One line: the variable, what was tried, and the remedy. Errors of the client are known by name: its classes are loaded late. */
 export const explainFailure = (
   error: unknown,
   tried: { readonly endpoints: string; readonly what: string },
@@ -13,16 +6,14 @@ export const explainFailure = (
   const causes = causesOf(error);
   const text = causes.at(-1)?.message ?? String(error);
   const at = `${tried.what} at ${tried.endpoints}: ${text.split('\n')[0] ?? ''}`;
-  if (causes.some((each) => each instanceof NotFoundException || /not exist/i.test(each.message))) {
+  if (causes.some((each) => each.name === 'NotFoundException' || /not exist/i.test(each.message))) {
     return `AIVEDIO_ROCKETMQ_PREFIX: ${at}; create what is missing: npm run cli -- bus create`;
   }
   if (causes.some((each) => each instanceof WrongTypeError)) {
     return `AIVEDIO_ROCKETMQ_PREFIX: ${at}; set its message type: npm run cli -- bus create`;
   }
   if (
-    causes.some(
-      (each) => each instanceof UnauthorizedException || each instanceof ForbiddenException,
-    )
+    causes.some(({ name }) => name === 'UnauthorizedException' || name === 'ForbiddenException')
   ) {
     return `AIVEDIO_ROCKETMQ_ACCESS_KEY: ${at}; give a key that may use topics and groups of the prefix`;
   }
@@ -37,7 +28,7 @@ export const isTooLarge = (error: unknown): boolean =>
   causesOf(error).some(
     // The client refuses by itself what is above the limit that the server told it.
     (each) =>
-      each instanceof PayloadTooLargeException || each.message.includes('body size exceeds'),
+      each.name === 'PayloadTooLargeException' || each.message.includes('body size exceeds'),
   );
 
 const causesOf = (error: unknown): Error[] => {

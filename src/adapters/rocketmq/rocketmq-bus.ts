@@ -5,11 +5,12 @@ import type { Delivery, MessageBus } from '../../ports/message-bus';
 import { parseEnvelope, type ConsumerGroup, type Envelope } from '../../ports/messages';
 import type { GroupLag, KeptMessage, WaitingMessages } from '../../ports/waiting-messages';
 import { createClientLog } from './client-log';
-import { SafeConsumer, SafeProducer } from './clients';
+import type { SafeProducer } from './clients';
 import { isTooLarge, WrongTypeError } from './explain';
 import { createGroupReader, type GroupReader } from './group-reader';
 import { Lease } from './lease';
 import { createLink } from './link';
+import { loadClients } from './load-clients';
 import { groupNameOf, subscriptionsOf, topicOf, topicsOf } from './topics';
 
 export interface RocketmqBusOptions {
@@ -42,10 +43,11 @@ const NORMAL = 1;
 
 /**
  * First deliveries go through RocketMQ; what must wait, has failed or is dead stands in Postgres, so that one retry schedule and one
- * list of dead letters serve any bus. RocketMQ keeps no order here, and may repeat or lose: docs/decisions/0013.
+ * list of dead letters serve any bus. RocketMQ keeps no order here, and may repeat or lose: docs/decisions/0014.
  */
 export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
   const { prefix, waiting, clock, log, deliveriesMax, onArrival } = options;
+  const clients = loadClients();
   const clientOptions = {
     endpoints: options.endpoints,
     namespace: '',
@@ -58,7 +60,8 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
     what: 'sending',
     endpoints: options.endpoints,
     log,
-    make: () => new SafeProducer({ ...clientOptions, topics: topicsOf(prefix), maxAttempts: 2 }),
+    make: () =>
+      new clients.SafeProducer({ ...clientOptions, topics: topicsOf(prefix), maxAttempts: 2 }),
     check: (client) => {
       for (const topic of topicsOf(prefix)) {
         if (!client.acceptedTypes(topic).includes(NORMAL)) {
@@ -83,7 +86,7 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
         endpoints: options.endpoints,
         log,
         make: () =>
-          new SafeConsumer({
+          new clients.SafeConsumer({
             ...clientOptions,
             consumerGroup: groupNameOf(prefix, group),
             subscriptions: new Map(subscriptions),
