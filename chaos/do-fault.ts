@@ -199,6 +199,22 @@ const repeatOutbox: Fault = async (world) => {
   );
 };
 
+/** Killed, missed for a moment, and started again on the same port. */
+const away =
+  (
+    serverOf: (backEnds: NonNullable<World['backEnds']>) => {
+      kill(signal: NodeJS.Signals): Promise<void>;
+      start(): Promise<void>;
+    },
+  ): Fault =>
+  async ({ backEnds }) => {
+    if (backEnds === null) throw new Error('There are no servers to kill');
+    const server = serverOf(backEnds);
+    await server.kill('SIGKILL');
+    await wait(SHORT_MS);
+    await server.start();
+  };
+
 const FAULTS: Readonly<Record<FaultKind, Fault>> = {
   worker_killed: async (world, planned, facts) => {
     signal(world, planned.worker, 'SIGKILL');
@@ -253,6 +269,10 @@ const FAULTS: Readonly<Record<FaultKind, Fault>> = {
     await world.callbacks.replay(40);
   },
   outbox_repeated: repeatOutbox,
+  broker_killed: away((backEnds) => backEnds.rocketmq),
+  redis_killed: away((backEnds) => backEnds.redis),
+  redis_flushed: async (world) => world.backEnds?.redis.flush(),
+  objects_stopped: away((backEnds) => backEnds.s3),
   network_latency: withToxics(
     [{ type: 'latency', stream: 'downstream', attributes: { latency: 300, jitter: 150 } }],
     SHORT_MS,

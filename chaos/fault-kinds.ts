@@ -17,6 +17,10 @@ export const FAULT_KINDS = {
   callbacks_blocked: 'callbacks do not arrive, and then come late',
   callbacks_replayed: 'raw callbacks come again, out of order',
   outbox_repeated: 'published messages are published again under their ids',
+  broker_killed: 'SIGKILL of the broker of RocketMQ with its proxy',
+  redis_killed: 'SIGKILL of Redis',
+  redis_flushed: 'Redis loses all its keys',
+  objects_stopped: 'the S3 server is stopped',
   network_latency: 'latency to Postgres and provider (toxiproxy)',
   network_reset: 'connections to Postgres and provider are reset (toxiproxy)',
   network_half_open: 'half-open connections to Postgres and provider (toxiproxy)',
@@ -27,6 +31,13 @@ export const NEEDS_TOXIPROXY: readonly FaultKind[] = [
   'network_latency',
   'network_reset',
   'network_half_open',
+];
+/** Only where the back ends are servers of their own. */
+export const NEEDS_CLUSTER: readonly FaultKind[] = [
+  'broker_killed',
+  'redis_killed',
+  'redis_flushed',
+  'objects_stopped',
 ];
 /** A small disk of its own must be mounted. */
 export const NEEDS_MOUNT: readonly FaultKind[] = ['scratch_full'];

@@ -1,6 +1,6 @@
 import { WORKERS, type WorkerName } from '../src/domain/stages';
 import type { ChaosOptions } from './chaos-options';
-import { FAULT_KINDS, type FaultKind } from './fault-kinds';
+import { FAULT_KINDS, NEEDS_CLUSTER, type FaultKind } from './fault-kinds';
 import { createRandom, type Random } from './random';
 
 export interface PlannedTask {
@@ -80,7 +80,7 @@ export const makePlan = (options: ChaosOptions): Plan => {
     tasks: Array.from({ length: options.tasks }, (_, index) =>
       planTask(random, index, (lengthMs * index) / options.tasks),
     ),
-    faults: planFaults(random, lengthMs),
+    faults: planFaults(random, lengthMs, options.cluster),
   };
 };
 
@@ -113,8 +113,10 @@ const pickWeighted = (random: Random): (typeof PROVIDER_FAULTS)[number] => {
 };
 
 /** Every kind once, in an order of the seed's; then again, as long as there is time. */
-const planFaults = (random: Random, lengthMs: number): PlannedFault[] => {
-  const kinds = Object.keys(FAULT_KINDS) as FaultKind[];
+const planFaults = (random: Random, lengthMs: number, cluster: boolean): PlannedFault[] => {
+  const kinds = (Object.keys(FAULT_KINDS) as FaultKind[]).filter(
+    (kind) => cluster || !NEEDS_CLUSTER.includes(kind),
+  );
   const room = Math.max(Math.floor((lengthMs - 2 * QUIET_MS) / FAULT_EVERY_MS), kinds.length);
   const deck: FaultKind[] = [];
   while (deck.length < room) deck.push(...random.shuffle(kinds));

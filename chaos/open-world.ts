@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -7,26 +7,27 @@ import { Pool } from 'pg';
 
 import { createIdSource } from '../src/adapters/ids/uuid-ids';
 import { createApiKeys } from '../src/adapters/postgres/api-keys';
-import { startEmbeddedPostgres } from '../src/adapters/postgres/embedded';
 import { createPrisma } from '../src/adapters/postgres/prisma-client';
 import { createGraphqlClient, type GraphqlClient } from '../src/client/graphql-client';
 import type { Log } from '../src/ports/log';
 import type { WorkerName } from '../src/domain/stages';
-import { readConfig, type Config } from '../src/runtime/config';
-import { freePort } from '../src/runtime/free-port';
-import { startPlatform, type Platform } from '../src/runtime/platform';
+import type { BackEnds } from '../cluster/back-ends';
+import type { Config } from '../src/runtime/config';
 import { projectRoot } from '../src/runtime/project-root';
-import { readEmbeddedState } from '../src/runtime/secrets';
 import { startCallbackRelay, type CallbackRelay } from './callback-relay';
 import type { ChaosOptions } from './chaos-options';
 import { CLIENTS } from './make-plan';
+import { openProductOfMany } from './product-of-many';
+import { openProductOfOne, portOf, type ProductPlatform, type Setting } from './product-of-one';
 import { startToxiproxy, type Toxiproxy } from './toxiproxy';
 
 /** The product as its users run it, every worker a process of its own, and what stands between it and the rest. */
 export interface World {
   readonly dataDir: string;
   readonly config: Config;
-  readonly platform: Platform;
+  readonly platform: ProductPlatform;
+  /** Null where Postgres carries all of it. */
+  readonly backEnds: BackEnds | null;
   /** Straight to Postgres, past the proxy; loses its connections when Postgres does, and finds new ones. */
   readonly pool: Pool;
   readonly clients: readonly GraphqlClient[];
@@ -65,43 +66,26 @@ export const openWorld = async (
   say: (line: string) => void,
 ): Promise<World> => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'aivedio-chaos-'));
-  // Else a server that must not run as root could not enter it, and would keep its data elsewhere.
+  // Else a server that must not run as root could not enter it.
   await chmod(dataDir, 0o755);
   const toxiproxy = await startToxiproxy(say);
   const callbacks = await startCallbackRelay();
   const proxied = toxiproxy === null ? null : await proxyPorts(toxiproxy);
-  const callbackPort = await freePort(LOCAL, 0);
-  const config = readConfig({
-    ...IMPATIENT,
-    AIVEDIO_DATA_DIR: dataDir,
-    AIVEDIO_HTTP_PORT: '0',
-    AIVEDIO_CALLBACK_PORT: String(callbackPort),
-    AIVEDIO_SANDBOX_CONCURRENCY: String(Math.max(60, Math.ceil(options.tasks / 8))),
-    AIVEDIO_DRAIN_MS: '5000',
-  });
-  const log = quiet(say);
-  const databaseUrl = await addressOfDatabase(dataDir, log);
-  if (toxiproxy !== null) await toxiproxy.leadTo('postgres', portOf(databaseUrl));
-  const platform = await startPlatform({
-    config,
-    log,
-    anyPort: true,
-    processes: 'separate',
-    scripts: { media: path.join(projectRoot(), 'dist', 'chaos', 'media-process.js') },
-    sandboxArgs: ['--render', 'instant', '--callback-backoff-ms', '400', '--callback-tries', '9'],
-    childEnv: {
-      '*': {
-        ...IMPATIENT,
-        AIVEDIO_CALLBACK_URL: callbacks.url,
-        AIVEDIO_DRAIN_MS: '5000',
-        ...(proxied === null
-          ? {}
-          : { AIVEDIO_DATABASE_URL: withPort(databaseUrl, proxied.postgres) }),
-      },
+  const setting: Setting = {
+    ...{ dataDir, toxiproxy, proxied, say },
+    log: quiet(say),
+    env: {
+      ...IMPATIENT,
+      AIVEDIO_DATA_DIR: dataDir,
+      AIVEDIO_DRAIN_MS: '5000',
+      AIVEDIO_SANDBOX_CONCURRENCY: String(Math.max(60, Math.ceil(options.tasks / 8))),
     },
-  });
-  const token = platform.firstStart?.token;
-  if (token === undefined) throw new Error('A fresh data folder must make its first key');
+    callbackUrl: callbacks.url,
+  };
+  const product = options.cluster
+    ? await openProductOfMany(setting)
+    : await openProductOfOne(setting);
+  const { config, platform } = product;
   callbacks.leadTo(platform.callbackUrl);
   const pool = new Pool({ connectionString: platform.databaseUrl, max: 3 });
   pool.on('error', () => undefined);
@@ -116,45 +100,33 @@ export const openWorld = async (
   await pool.query('UPDATE tenants SET in_flight_max = 10000, queued_max = 100000');
   const keys = await makeClients(platform, pool);
   const spares = new Set<ChildProcess>();
-  let stopped = false;
-  const stopProduct = async (): Promise<void> => {
-    if (stopped) return;
-    stopped = true;
+  const stopProduct = once(async () => {
     for (const spare of spares) spare.kill('SIGKILL');
-    await platform.stop();
-  };
+    await product.stopProcesses();
+  });
   const clients = keys.map((key) => createGraphqlClient(platform.publicUrl, key));
-  const operator = createGraphqlClient(platform.publicUrl, token);
+  const operator = createGraphqlClient(platform.publicUrl, product.token);
   return {
-    dataDir,
-    config,
-    platform,
-    pool,
-    clients,
-    operator,
-    callbacks,
-    toxiproxy,
-    postmaster: async () => {
-      const file = path.join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
-      return Number((await readFile(file, 'utf8')).split('\n')[0]);
-    },
-    startSpare: (worker, env) => startSpare(config, platform, spares, worker, env),
+    ...{ dataDir, config, platform, pool, clients, operator, callbacks, toxiproxy, stopProduct },
+    backEnds: product.backEnds,
+    postmaster: product.postmaster,
+    startSpare: (worker, env) => startSpare(product.env, spares, worker, env),
     queueFaults: async (next) => {
       const answer = await fetch(`${platform.sandboxUrl}/_admin/faults`, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          authorization: `Bearer ${readEmbeddedState(dataDir)?.sandbox.apiKey ?? ''}`,
+          authorization: `Bearer ${product.env['AIVEDIO_SANDBOX_API_KEY'] ?? ''}`,
         },
         body: JSON.stringify({ next }),
       });
       if (!answer.ok) throw new Error(`The sandbox took no faults: ${answer.status}`);
     },
-    stopProduct,
     close: async (keep) => {
       await Promise.all([...clients, operator].map((client) => client.close()));
       await pool.end();
       await stopProduct();
+      await product.close();
       await Promise.all([callbacks.stop(), toxiproxy?.stop()]);
       if (!keep) await rm(dataDir, { recursive: true, force: true });
     },
@@ -165,21 +137,6 @@ const proxyPorts = async (toxiproxy: Toxiproxy) => ({
   postgres: await toxiproxy.add('postgres'),
   provider: await toxiproxy.add('provider'),
 });
-
-/** The server keeps its port for the next start, so that the proxy can lead there before the product starts. */
-const addressOfDatabase = async (dataDir: string, log: Log): Promise<string> => {
-  const server = await startEmbeddedPostgres({ dataDir: path.join(dataDir, 'postgres'), log });
-  await server.stop();
-  return server.url;
-};
-
-const portOf = (url: string): number => Number(new URL(url).port);
-
-const withPort = (url: string, port: number): string => {
-  const changed = new URL(url);
-  changed.port = String(port);
-  return changed.href;
-};
 
 const quiet = (say: (line: string) => void): Log => {
   const log: Log = {
@@ -194,7 +151,7 @@ const quiet = (say: (line: string) => void): Log => {
 };
 
 /** Tenants like the first one, each with credits and a key. */
-const makeClients = async (platform: Platform, pool: Pool): Promise<string[]> => {
+const makeClients = async (platform: ProductPlatform, pool: Pool): Promise<string[]> => {
   const prisma = createPrisma({ connectionString: platform.databaseUrl, max: 1 });
   const ids = createIdSource();
   const now = new Date();
@@ -241,30 +198,19 @@ const makeClients = async (platform: Platform, pool: Pool): Promise<string[]> =>
 let spareNumber = 0;
 
 const startSpare = async (
-  config: Config,
-  platform: Platform,
+  known: Readonly<Record<string, string>>,
   spares: Set<ChildProcess>,
   worker: WorkerName,
   env: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> => {
-  const state = readEmbeddedState(config.dataDir);
-  if (state === null) throw new Error('The data folder has no state');
   const script = worker === 'media' ? 'chaos/media-process.js' : `src/workers/${worker}/main.js`;
   spareNumber += 1;
   const spare = spawn(process.execPath, [path.join(projectRoot(), 'dist', script)], {
     env: {
       ...process.env,
-      ...IMPATIENT,
+      ...known,
       AIVEDIO_NODE: `spare-${spareNumber}`,
-      AIVEDIO_DATABASE_URL: platform.databaseUrl,
-      AIVEDIO_DATA_DIR: config.dataDir,
-      AIVEDIO_SIGNING_SECRET: state.signingSecret,
-      AIVEDIO_SANDBOX_URL: platform.sandboxUrl,
-      AIVEDIO_SANDBOX_API_KEY: state.sandbox.apiKey,
-      AIVEDIO_SANDBOX_WEBHOOK_SECRET: state.sandbox.webhookSecret,
-      AIVEDIO_PUBLIC_URL: platform.publicUrl,
       AIVEDIO_CALLBACK_PORT: '0',
-      AIVEDIO_DRAIN_MS: '5000',
       ...env,
     },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -276,4 +222,9 @@ const startSpare = async (
     spare.once('exit', (code) => reject(new Error(`a spare ${worker} ended (${code}) at once`)));
   });
   return spare;
+};
+
+const once = (work: () => Promise<void>): (() => Promise<void>) => {
+  let running: Promise<void> | null = null;
+  return () => (running ??= work());
 };

@@ -39,8 +39,7 @@ export const startBackEnds = async (
     postgres: startPostgres15({ ...under('postgres'), port: await pickPort() }),
     rocketmq: startRocketmq({ ...under('rocketmq'), heapMb: JVM_HEAP_MB }),
     redis: startRedis({ ...under('redis'), port: await pickPort() }),
-    // The product makes its bucket by a command of its own.
-    s3: startVersitygw({ ...under('s3'), port: await pickPort(), bucket: null }),
+    s3: startVersitygw({ ...under('s3'), port: await pickPort() }),
   });
   const { postgres, rocketmq, redis, s3 } = started;
   return {
@@ -50,6 +49,7 @@ export const startBackEnds = async (
       AIVEDIO_BUS: 'rocketmq',
       AIVEDIO_ROCKETMQ_ENDPOINTS: rocketmq.endpoints,
       AIVEDIO_ROCKETMQ_NAMESRV: rocketmq.namesrv,
+      AIVEDIO_ROCKETMQ_MQADMIN: rocketmq.mqadminPath,
       AIVEDIO_REDIS_URL: redis.url,
       ...s3.env,
     },

@@ -109,7 +109,7 @@ const openLocked = async (
     ...options.env,
   };
   const direct = { ...told, ...backEnds.env };
-  say('Preparing database, topics and bucket by the product’s own commands …');
+  say('Preparing database and topics by the product’s own commands …');
   const apiKey = await prepare(direct, say);
   const env = { ...told, ...((await options.backEndEnv?.(backEnds.env)) ?? backEnds.env) };
   const supervisor = createSupervisor({
@@ -134,7 +134,7 @@ const openLocked = async (
 };
 
 /** What an operator runs before the first start of a version; each can be run again. */
-const PREPARATIONS: readonly (readonly string[])[] = [['migrate.js']];
+const PREPARATIONS: readonly (readonly string[])[] = [['migrate.js'], ['cli.js', 'bus', 'create']];
 
 const prepare = async (
   env: Readonly<Record<string, string>>,

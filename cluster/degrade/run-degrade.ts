@@ -23,6 +23,7 @@ export const IMPATIENT: Readonly<Record<string, string>> = {
   AIVEDIO_SLOT_TTL_MS: '20000',
   AIVEDIO_SANDBOX_CONCURRENCY: '40',
   AIVEDIO_DRAIN_MS: '5000',
+  AIVEDIO_RELAY_LAG_REFUSE_MS: '20000',
 };
 
 const END_LIMIT_S = 120;

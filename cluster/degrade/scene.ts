@@ -30,6 +30,8 @@ export interface Scene {
   processesOf(kind: ClusterProcess['kind']): readonly ClusterProcess[];
   /** Every process of the kind calls the part good, or bad. */
   partIs(kind: ClusterProcess['kind'], part: string, ok: boolean): Promise<boolean>;
+  /** Every process of the kind takes work. */
+  areReady(kind: ClusterProcess['kind']): Promise<boolean>;
   /** The largest sample over all processes of the kind; null when there is none. */
   metric(
     kind: ClusterProcess['kind'],
@@ -87,6 +89,10 @@ export const openScene = (options: {
     partIs: async (kind, part, ok) => {
       const said = await Promise.all(processesOf(kind).map(readReadiness));
       return said.every((each) => each?.parts.get(part) === ok);
+    },
+    areReady: async (kind) => {
+      const said = await Promise.all(processesOf(kind).map(readReadiness));
+      return said.every((each) => each?.status === 200);
     },
     metric: async (kind, name, labels) => {
       const samples = await Promise.all(

@@ -1,9 +1,15 @@
-import { FAULT_KINDS, NEEDS_MOUNT, NEEDS_TOXIPROXY } from '../../../chaos/fault-kinds';
+import {
+  FAULT_KINDS,
+  NEEDS_CLUSTER,
+  NEEDS_MOUNT,
+  NEEDS_TOXIPROXY,
+} from '../../../chaos/fault-kinds';
 import { CLIENTS, makePlan } from '../../../chaos/make-plan';
 import { readChaosOptions } from '../../../chaos/chaos-options';
 
-const OPTIONS = { tasks: 150, minutes: 2, seed: 1, requireAll: true, keep: false };
-const KINDS = Object.keys(FAULT_KINDS).sort();
+const OPTIONS = { tasks: 150, minutes: 2, seed: 1, cluster: false, requireAll: true, keep: false };
+const ALL_KINDS = Object.keys(FAULT_KINDS).sort();
+const KINDS = ALL_KINDS.filter((kind) => !(NEEDS_CLUSTER as readonly string[]).includes(kind));
 
 describe('the plan of a chaos run', () => {
   it('is repeated by its seed, and by no other', () => {
@@ -15,6 +21,12 @@ describe('the plan of a chaos run', () => {
     const { faults } = makePlan({ ...OPTIONS, seed });
     expect([...new Set(faults.map(({ kind }) => kind))].sort()).toEqual(KINDS);
     expect(faults.every(({ atMs }) => atMs >= 5_000 && atMs < 115_000)).toBe(true);
+  });
+
+  it('kills broker and Redis where these are servers of their own', () => {
+    const { faults } = makePlan({ ...OPTIONS, cluster: true });
+    expect([...new Set(faults.map(({ kind }) => kind))].sort()).toEqual(ALL_KINDS);
+    expect(NEEDS_CLUSTER.length).toBeGreaterThan(3);
   });
 
   it('has at least twelve kinds that need neither root nor another program', () => {
