@@ -1,4 +1,7 @@
+import type { Router } from 'express';
+
 import { createDiskStoreRoutes } from './adapters/object-store/disk/disk-store-routes';
+import { createSharedPrefixRoutes } from './adapters/object-store/s3/shared-prefix-routes';
 import { createApiKeys } from './adapters/postgres/api-keys';
 import { createPrisma } from './adapters/postgres/prisma-client';
 import { createInvoiceReads, createReadModel } from './adapters/postgres/read-model';
@@ -6,7 +9,7 @@ import { createOperatorReads } from './adapters/postgres/read-model/operator-rea
 import { createApiServer } from './resolvers/server';
 import { armFromConfig } from './runtime/arm-crash-points';
 import { ConfigError, readConfig } from './runtime/config';
-import { createContainer } from './runtime/container';
+import { createContainer, type Container } from './runtime/container';
 import { onStopSignal, serveHealth } from './runtime/run-worker';
 
 /** A revoked key keeps its open sockets for at most this long; the promise to partners is 5 s. */
@@ -35,7 +38,7 @@ const main = async (): Promise<void> => {
     invoices: createInvoiceReads(prisma),
     operatorReads: createOperatorReads(prisma),
     apiKeys: createApiKeys({ prisma, ids: context.ids }),
-    objectRoutes: container.disk === null ? null : createDiskStoreRoutes(container.disk),
+    objectRoutes: objectRoutesOf(container),
     log,
     health: container.health,
     metrics: container.metrics,
@@ -54,6 +57,12 @@ const main = async (): Promise<void> => {
   });
   log.info('api is running', { port, pid: process.pid });
   process.send?.({ ready: true });
+};
+
+/** What of the object store the API serves itself: all of one on this disk, of one on S3 what S3 cannot sign. */
+const objectRoutesOf = ({ disk, s3 }: Container): Router | null => {
+  if (disk !== null) return createDiskStoreRoutes(disk);
+  return s3 === null ? null : createSharedPrefixRoutes(s3.opened());
 };
 
 main().catch((error: unknown) => {

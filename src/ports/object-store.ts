@@ -10,6 +10,9 @@ export interface ObjectHead {
   readonly modifiedAt: Date;
 }
 
+/** What a listing tells of an object: stores know no more of many objects at once. */
+export type ListedObject = Pick<ObjectHead, 'key' | 'sizeBytes' | 'modifiedAt'>;
+
 export interface UploadTicket {
   readonly url: string;
   readonly method: 'PUT';
@@ -47,7 +50,8 @@ export interface ByteRange {
  *   until `expiresAt`. A PUT with other length, type or bytes is refused and stores nothing. A
  *   second PUT of the same bytes is accepted as the same object. PUT of different bytes cannot
  *   happen because the digest is signed.
- * - `presignGet` answers a bearer URL that serves GET and HEAD with Range until `expiresAt`.
+ * - `presignGet` answers a bearer URL that serves GET with Range until `expiresAt`. HEAD of it is answered by some stores
+ *   only: where a signature is for one method, a client asks for the first byte instead.
  *   `presignGetPrefix` answers a base URL (ending in `/`) under which every object whose key
  *   starts with `prefix` can be read by its suffix until `expiresAt` (for HLS playlists whose
  *   segments are relative).
@@ -56,7 +60,7 @@ export interface ByteRange {
  * - `deleteIfOlder` deletes what was last written, or put again with equal bytes, before a time, and answers whether it did.
  *   A put that is answered before or while it runs is never undone by it.
  * - `list` yields keys in ascending order (of their characters) under a prefix, without loading all: those after
- *   `startAfter`, which need not exist, and at most `limit`.
+ *   `startAfter`, which need not exist, and at most `limit`. Their times may be a second short of what `head` says.
  * - A store that is out of reach throws `ObjectStoreUnavailableError` (retryable).
  */
 export interface ObjectStore {
@@ -78,7 +82,7 @@ export interface ObjectStore {
   list(
     prefix: string,
     options?: { readonly startAfter?: string; readonly limit?: number },
-  ): AsyncIterable<ObjectHead>;
+  ): AsyncIterable<ListedObject>;
   presignPut(
     key: string,
     options: {

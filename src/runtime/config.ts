@@ -10,6 +10,12 @@ import {
   shapeRocketmq,
   type RocketmqSettings,
 } from './rocketmq-settings';
+import {
+  objectStoreProblems,
+  objectStoreShape,
+  shapeObjectStore,
+  type ObjectStoreConfig,
+} from './object-store-settings';
 import { withSecretFiles } from './secret-files';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -23,6 +29,7 @@ const ms = (standard: number) => z.coerce.number().int().min(0).default(standard
 const schema = z.object({
   ...backEndShape,
   ...rocketmqShape,
+  ...objectStoreShape,
   AIVEDIO_ENV: z.enum(['development', 'production']).default('development'),
   /** Empty: the embedded server, kept below the data folder. */
   AIVEDIO_DATABASE_URL: z.string().default(''),
@@ -99,6 +106,7 @@ const schema = z.object({
 });
 
 export interface Config extends BackEnds, RocketmqSettings {
+  readonly objectStore: ObjectStoreConfig;
   readonly production: boolean;
   readonly databaseUrl: string | null;
   readonly dataDir: string;
@@ -158,6 +166,7 @@ export const readConfig = (
       ? [
           ...backEndProblems(parsed.data),
           ...rocketmqProblems(parsed.data),
+          ...objectStoreProblems(parsed.data),
           ...productionProblems(parsed.data),
         ]
       : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)),
@@ -197,6 +206,7 @@ const shape = (values: Parsed): Config => {
   return {
     ...shapeBackEnds(values),
     ...shapeRocketmq(values),
+    objectStore: shapeObjectStore(values),
     production: values.AIVEDIO_ENV === 'production',
     databaseUrl: values.AIVEDIO_DATABASE_URL === '' ? null : values.AIVEDIO_DATABASE_URL,
     dataDir: path.resolve(values.AIVEDIO_DATA_DIR),

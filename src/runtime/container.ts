@@ -81,6 +81,7 @@ export interface Container {
   readonly pubSub: PubSub;
   readonly objects: WiredObjects['objects'];
   readonly disk: WiredObjects['disk'];
+  readonly s3: WiredObjects['s3'];
   readonly schedule: ScheduleDeps;
   readonly provider: ProviderDeps;
   readonly gatewayOrNull: (providerId: string) => ProviderGateway | null;
@@ -168,10 +169,11 @@ export const createContainer = (config: Config, name: string): Container => {
   };
   const slots = wireSlots({ config, context, rebuildable, redis, bell });
   const bootId = ids.next(clock.now());
-  const { objects, providerFacing, disk, sweepTemporary } = wireObjects({
+  const stored = wireObjects({
     config,
     secrets,
     clock,
+    ids,
     health,
   });
   const gateways = createGateways(context, metrics);
@@ -212,8 +214,9 @@ export const createContainer = (config: Config, name: string): Container => {
     mover: carried.mover,
     slots,
     pubSub,
-    objects,
-    disk,
+    objects: stored.objects,
+    disk: stored.disk,
+    s3: stored.s3,
     schedule: {
       slots,
       requestKeyOf: (attemptId) => requestKeyOf(secrets.signingSecret, attemptId),
@@ -228,7 +231,7 @@ export const createContainer = (config: Config, name: string): Container => {
         if (row === null) throw new Error(`There is no provider account ${accountId}`);
         return withSecret(row);
       },
-      objects: providerFacing,
+      objects: stored.providerFacing,
       slots,
       bootId,
     },
@@ -246,14 +249,15 @@ export const createContainer = (config: Config, name: string): Container => {
     sweepLeftovers: async () => {
       const olderThan = new Date(clock.now().getTime() - config.leftoverAgeMs);
       return (
-        (await sweepTemporary(olderThan)) + (await sweepTempFolders(tempDirOf(config), olderThan))
+        (await stored.sweepTemporary(olderThan)) +
+        (await sweepTempFolders(tempDirOf(config), olderThan))
       );
     },
     checkAtStart: async () => {
       await redis?.checkAtStart();
     },
     close: async () => {
-      await Promise.all([bell.close(), pubSub.close(), carried.close()]);
+      await Promise.all([bell.close(), pubSub.close(), carried.close(), stored.close()]);
       await Promise.all([facts.end(), rebuildable.end(), redis?.close()]);
     },
   };

@@ -5,6 +5,9 @@ import { createSystemClock } from '../adapters/clock/system-clock';
 import { createMachineLook } from '../adapters/evidence/machine-look';
 import { readSandboxLog } from '../adapters/evidence/sandbox-log';
 import { storedEvidence, type BytesRead } from '../adapters/object-store/disk/stored-evidence';
+import { deferS3Store, type DeferredS3Store } from '../adapters/object-store/s3/deferred-s3-store';
+import { storedEvidence as storedInBucket } from '../adapters/object-store/s3/stored-evidence';
+import { createIdSource } from '../adapters/ids/uuid-ids';
 import { openLook } from '../adapters/postgres/verify/open-look';
 import { verifyFacts, type VerifyReport } from '../flow/verify/verify-facts';
 import type { Log } from '../ports/log';
@@ -38,6 +41,7 @@ const SWEEP_SLACK_MS = 30_000;
 export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport> => {
   const { config } = request;
   const database = await reachDatabase(config, request.log);
+  const s3 = openBucket(config);
   try {
     const look = await openLook({
       connectionString: database.url,
@@ -53,7 +57,10 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
         {
           look,
           providerLog: providerLogOf(config),
-          objects: objectsOf(config, request.onBytes),
+          objects:
+            s3 === null
+              ? objectsOf(config, request.onBytes)
+              : storedInBucket(s3.objects, request.onBytes),
           deep: request.onBytes !== null,
           machine: existsSync(config.dataDir) ? machineOf(config) : null,
           secrets: secretsOf(config, database.url, request.canaries),
@@ -69,6 +76,7 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
       await look.close();
     }
   } finally {
+    s3?.close();
     await database.stop();
   }
 };
@@ -85,6 +93,18 @@ const objectsOf = (
   const root = path.join(config.dataDir, 'objects');
   return existsSync(root) ? storedEvidence(root, onBytes) : null;
 };
+
+/** Only to look: it signs nothing, so that its key need not be the product's. */
+const openBucket = (config: Config): DeferredS3Store | null =>
+  config.objectStore.s3 === null
+    ? null
+    : deferS3Store({
+        settings: config.objectStore.s3,
+        prefixBaseUrl: config.publicUrl,
+        signingKey: Buffer.alloc(32),
+        clock: createSystemClock(config.clockOffsetMs),
+        ids: createIdSource(),
+      });
 
 const machineOf = (config: Config) => {
   const now = createSystemClock(0).now().getTime();
@@ -126,13 +146,14 @@ const secretsOf = (
       signing === null ? null : deriveKey(signing, 'object-urls').toString('base64url'),
     ],
     ['the provider’s API key', config.sandbox.apiKey ?? state?.sandbox.apiKey],
+    ['the secret of the object store', config.objectStore.s3?.secretAccessKey],
     ['the webhook secret', config.sandbox.webhookSecret ?? state?.sandbox.webhookSecret],
     ['the password of the database', decodeURIComponent(new URL(databaseUrl).password) || null],
     ...canaries.map((word, index): [string, string] => [`canary ${index + 1}`, word]),
   ];
   return [
     { name: 'an API key', pattern: 'avk_[0-9a-f]{12}_[A-Za-z0-9_-]{43}' },
-    { name: 'a signed URL', pattern: '[?&](sig|signature)=[A-Za-z0-9_-]{16}' },
+    { name: 'a signed URL', pattern: '[?&](sig|signature|X-Amz-Signature)=[A-Za-z0-9_-]{16}' },
     // Shorter words would be found by chance.
     ...literal.flatMap(([name, text]) =>
       text === null || text === undefined || text.length < 8

@@ -1,5 +1,5 @@
 import { tenantOfKey } from '../../domain/output/object-keys';
-import type { ObjectHead, ObjectStore } from '../../ports/object-store';
+import type { ListedObject, ObjectStore } from '../../ports/object-store';
 import type { FlowContext } from '../flow-context';
 
 const PAGE = 1_000;
@@ -17,7 +17,7 @@ export const createObjectSweep = (
   let startAfter = '';
   return async () => {
     const before = new Date(context.clock.now().getTime() - context.settings.orphanObjectAgeMs);
-    const old: ObjectHead[] = [];
+    const old: ListedObject[] = [];
     let seen = 0;
     let last = '';
     for await (const head of objects.list('', { startAfter, limit: page })) {
@@ -48,7 +48,7 @@ export const createObjectSweep = (
 const deleteOrphan = async (
   context: FlowContext,
   objects: Pick<ObjectStore, 'deleteIfOlder'>,
-  head: ObjectHead,
+  head: ListedObject,
   before: Date,
 ): Promise<boolean> => {
   const { findings, repair } = context.uow.stores;

@@ -2,7 +2,12 @@ import path from 'node:path';
 
 import { createDiskObjectStore } from '../../adapters/object-store/disk/disk-object-store';
 import { createFolderHealth } from '../../adapters/object-store/disk/folder-health';
+import {
+  deferS3Store,
+  type DeferredS3Store,
+} from '../../adapters/object-store/s3/deferred-s3-store';
 import type { Clock } from '../../ports/clock';
+import type { IdSource } from '../../ports/ids';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Config } from '../config';
 import type { HealthChecks } from '../health/health-checks';
@@ -15,18 +20,28 @@ export interface WiredObjects {
   readonly providerFacing: ObjectStore;
   /** The store on this disk, whose signed URLs the API serves itself; null where objects are served elsewhere. */
   readonly disk: ReturnType<typeof createDiskObjectStore> | null;
+  /** The store on S3, for whose shared prefixes the API answers; null where there is none. */
+  readonly s3: DeferredS3Store | null;
   /** Removes what crashed writes left behind; answers how many. */
   readonly sweepTemporary: (olderThan: Date) => Promise<number>;
+  close(): Promise<void>;
 }
 
-/** Object storage, as the configuration says. */
-export const wireObjects = (options: {
+interface WireOptions {
   readonly config: Config;
   readonly secrets: ResolvedSecrets;
   readonly clock: Clock;
+  readonly ids: IdSource;
   readonly health: HealthChecks;
-}): WiredObjects => {
-  const { config, secrets, clock, health } = options;
+}
+
+/** Object storage, as the configuration says. */
+export const wireObjects = (options: WireOptions): WiredObjects =>
+  options.config.objectStore.s3 === null
+    ? wireDisk(options)
+    : wireS3(options, options.config.objectStore.s3);
+
+const wireDisk = ({ config, secrets, clock, health }: WireOptions): WiredObjects => {
   const root = path.join(config.dataDir, 'objects');
   health.add({ name: 'objects', weight: 'DEGRADING', check: createFolderHealth(root) });
   const at = (publicBaseUrl: string) =>
@@ -41,6 +56,35 @@ export const wireObjects = (options: {
     objects,
     providerFacing: at(config.providerFacingUrl),
     disk: objects,
+    s3: null,
     sweepTemporary: (olderThan) => objects.sweepTemporary(olderThan),
+    close: () => Promise.resolve(),
+  };
+};
+
+const wireS3 = (
+  { config, secrets, clock, ids, health }: WireOptions,
+  settings: NonNullable<Config['objectStore']['s3']>,
+): WiredObjects => {
+  const s3 = deferS3Store({
+    settings,
+    prefixBaseUrl: `${config.publicUrl}/objects`,
+    signingKey: deriveKey(secrets.signingSecret, 'object-urls'),
+    clock,
+    ids,
+  });
+  health.add({
+    name: 'objects',
+    weight: 'DEGRADING',
+    check: () => s3.opened().health(),
+  });
+  return {
+    objects: s3.objects,
+    // Providers see the public address of the store, as clients do.
+    providerFacing: s3.objects,
+    disk: null,
+    s3,
+    sweepTemporary: (olderThan) => s3.opened().sweepTemporary(olderThan),
+    close: () => Promise.resolve(s3.close()),
   };
 };

@@ -42,14 +42,18 @@ async function startDiskStore(now: () => Date = () => new Date()): Promise<Runni
   return { store, root, port, close };
 }
 
-describeObjectStore('disk', async () => {
-  const { store, root, close } = await startDiskStore();
-  const countLeftovers = async (): Promise<number> => {
-    const names = await readdir(join(root, 'tmp')).catch(() => []);
-    return names.length;
-  };
-  return { store, countLeftovers, close };
-});
+describeObjectStore(
+  'disk',
+  async () => {
+    const { store, root, close } = await startDiskStore();
+    const countLeftovers = async (): Promise<number> => {
+      const names = await readdir(join(root, 'tmp')).catch(() => []);
+      return names.length;
+    };
+    return { store, countLeftovers, close };
+  },
+  { signedHead: true, sizeOn416: true, keysBelowKeys: true },
+);
 
 describe('disk object store', () => {
   let running: Running;

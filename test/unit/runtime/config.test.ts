@@ -19,6 +19,31 @@ describe('the configuration', () => {
     expect(config.providerFacingUrl).toBe(config.publicUrl);
   });
 
+  it('wants bucket and keys for objects on S3, and leaves them alone on disk', () => {
+    expect(readConfig({}).objectStore).toEqual({ kind: 'disk', s3: null });
+    expect(
+      problemsOf({ AIVEDIO_OBJECT_STORE: 's3', AIVEDIO_S3_BUCKET: 'media' }).map(
+        (problem) => problem.split(':')[0],
+      ),
+    ).toEqual(['AIVEDIO_S3_ACCESS_KEY_ID', 'AIVEDIO_S3_SECRET_ACCESS_KEY']);
+    const given = {
+      AIVEDIO_OBJECT_STORE: 's3',
+      AIVEDIO_S3_ENDPOINT: 'http://127.0.0.1:7070/',
+      AIVEDIO_S3_BUCKET: 'media',
+      AIVEDIO_S3_ACCESS_KEY_ID: 'id',
+      AIVEDIO_S3_SECRET_ACCESS_KEY: 'secret',
+    };
+    expect(readConfig(given).objectStore.s3).toMatchObject({
+      endpoint: 'http://127.0.0.1:7070',
+      publicEndpoint: null,
+      addressing: 'path',
+      encryption: null,
+    });
+    expect(problemsOf({ ...given, AIVEDIO_S3_ENCRYPTION: 'rot13' })[0]).toContain(
+      'AIVEDIO_S3_ENCRYPTION',
+    );
+  });
+
   it('lists every problem at once, by the name of its variable', () => {
     const problems = problemsOf({
       AIVEDIO_HTTP_PORT: '70000',

@@ -4,6 +4,7 @@ import type { Clock } from '../../../ports/clock';
 import {
   ObjectMismatchError,
   type ByteRange,
+  type ListedObject,
   type ObjectHead,
   type ObjectStore,
   type PutResult,
@@ -21,8 +22,8 @@ import {
   sweepTemporaryDirs,
   type DiskLayout,
 } from './object-files';
-import { assertFolderPrefix, assertListPrefix, assertObjectKey } from './object-key';
-import { buildGetUrl, buildPrefixUrl, buildPutUrl } from './signed-urls';
+import { assertFolderPrefix, assertListPrefix, assertObjectKey } from '../object-key';
+import { buildGetUrl, buildPrefixUrl, buildPutUrl } from '../signed-urls';
 import { copyObject, writeObject, type PutOptions } from './write-object';
 
 export interface DiskObjectStoreOptions {
@@ -110,7 +111,7 @@ export class DiskObjectStore implements ObjectStore {
   list(
     prefix: string,
     options: Parameters<ObjectStore['list']>[1] = {},
-  ): AsyncIterable<ObjectHead> {
+  ): AsyncIterable<ListedObject> {
     assertListPrefix(prefix);
     return listObjects(this.layout, prefix, options);
   }

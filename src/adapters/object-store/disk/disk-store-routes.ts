@@ -1,9 +1,9 @@
 import { Router, type NextFunction, type Request, type Response } from 'express';
 import type { DiskObjectStore } from './disk-object-store';
-import { RequestRefusedError, toRefusal } from './request-refusal';
+import { RequestRefusedError, toRefusal } from '../request-refusal';
 import { receiveObject } from './receive-object';
 import { sendObject } from './send-object';
-import { parseGet, parsePrefixToken, parsePut } from './signed-urls';
+import { parseGet, parsePrefixToken, parsePut } from '../signed-urls';
 
 /**
  * Serves the signed URLs of the disk store; mounted where `publicBaseUrl` points. Nothing but the

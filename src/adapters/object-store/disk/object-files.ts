@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ObjectStoreUnavailableError, type ObjectHead } from '../../../ports/object-store';
+import { codeOf } from '../error-code';
 
 /**
  * Where objects lie. Each object is one folder, `objects/<key>~o/`, which holds the bytes in a file
@@ -98,15 +99,15 @@ export async function publishDir(
 ): Promise<boolean> {
   const target = objectDir(layout, key);
   for (let attempt = 1; ; attempt += 1) {
-    await mkdir(dirname(target), { recursive: true });
     try {
+      await mkdir(dirname(target), { recursive: true });
       await rename(temporaryDir, target);
       await syncDir(dirname(target));
       return true;
     } catch (error) {
       const code = codeOf(error);
       if (code === 'EEXIST' || code === 'ENOTEMPTY') return false;
-      // A delete has just pruned the empty parent folder: it is made again.
+      // A delete has just pruned an empty parent folder, maybe while it was being made: it is made again.
       if (code !== 'ENOENT' || attempt === PUBLISH_ATTEMPTS) throw error;
     }
   }
@@ -214,12 +215,6 @@ export async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
       cause: error,
     });
   }
-}
-
-/** By shape and not by class: errors of Node may come from another realm than this code. */
-export function codeOf(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' ? code : '';
 }
 
 async function syncDir(path: string): Promise<void> {

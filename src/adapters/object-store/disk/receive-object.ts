@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
 import { crashpoint } from '../../../ports/crash-points';
 import type { DiskObjectStore } from './disk-object-store';
-import { RequestRefusedError } from './request-refusal';
-import type { Grant } from './url-signature';
+import { RequestRefusedError } from '../request-refusal';
+import type { Grant } from '../url-signature';
 
 /** Takes the body of a signed PUT: exactly the length, type and bytes that were signed. */
 export async function receiveObject(

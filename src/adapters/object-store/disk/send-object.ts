@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { ByteRange, ObjectHead } from '../../../ports/object-store';
 import { parseRange } from './byte-range';
 import type { DiskObjectStore } from './disk-object-store';
-import { RequestRefusedError } from './request-refusal';
+import { RequestRefusedError } from '../request-refusal';
 
 export interface SendWhat {
   readonly key: string;

@@ -3,8 +3,8 @@ import {
   ObjectMismatchError,
   ObjectStoreUnavailableError,
   ObjectTooLargeError,
-} from '../../../ports/object-store';
-import { codeOf } from './object-files';
+} from '../../ports/object-store';
+import { codeOf } from './error-code';
 
 /** A request that is answered with `status` and JSON `{code, message}`. */
 export class RequestRefusedError extends Error {

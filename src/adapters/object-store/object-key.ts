@@ -1,4 +1,4 @@
-import { InvalidObjectKeyError } from '../../../ports/object-store';
+import { InvalidObjectKeyError } from '../../ports/object-store';
 
 const KEY_LENGTH_MAX = 1024;
 /** File systems allow 255 bytes for a name; two are our mark. */
