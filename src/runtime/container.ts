@@ -106,11 +106,14 @@ const IDLE_IN_TRANSACTION_MS = 30_000;
 const RING_BURST_MS = 5;
 const CATALOG_AGE_MS = 1_000;
 
-export const createContainer = (config: Config, name: string): Container => {
+export const createContainer = (
+  config: Config,
+  name: string,
+  log: Log = createLog({ level: config.logLevel, name }),
+): Container => {
   const secrets = resolveSecrets(config);
   const clock = createSystemClock(config.clockOffsetMs);
   const ids = createIdSource();
-  const log = createLog({ level: config.logLevel, name });
   const health = createHealthChecks({ onChange: sayHealth(log) });
   const metrics = createPromMetrics({
     process: name,

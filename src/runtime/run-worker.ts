@@ -7,6 +7,7 @@ import { ConfigError, readConfig } from './config';
 import { createContainer, type Container } from './container';
 import { lookTogether } from './look-together';
 import { startHealthServer, type HealthServer } from './health/health-server';
+import { mediaHealth } from './health/media-health';
 import type { RunningLoop } from './loop';
 
 /** Whatever a worker runs until it is told to stop. */
@@ -66,22 +67,11 @@ const main = async (name: string, members: readonly Member[]): Promise<void> => 
 };
 
 const MEDIA_WORKERS: readonly WorkerName[] = ['asset-validator', 'media'];
-const MEDIA_AGE_MS = 60_000;
 
 /** Only who starts ffmpeg stands on it. */
 const addMediaHealth = (container: Container, workers: readonly WorkerName[]): void => {
   if (!workers.some((worker) => MEDIA_WORKERS.includes(worker))) return;
-  container.health.add({
-    name: 'media-tools',
-    weight: 'REQUIRED',
-    // The first start of ffmpeg from a package unpacks it.
-    timeLimitMs: 20_000,
-    maxAgeMs: MEDIA_AGE_MS,
-    check: async () => {
-      await container.media();
-      return { ok: true, detail: 'ffmpeg and ffprobe answer' };
-    },
-  });
+  container.health.add(mediaHealth(container));
 };
 
 /** Where the configuration names a port: `/healthz`, `/readyz`, `/metrics`. */

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 
 import type { Pool } from 'pg';
 
+import type { Clock } from '../../ports/clock';
 import type { HealthCheck } from '../../ports/health';
 
 /** Whether a statement comes back, and whether it would be allowed to write. */
@@ -14,6 +15,22 @@ export const createDatabaseHealth =
     return rows[0]?.replica === true
       ? { ok: false, detail: 'AIVEDIO_DATABASE_URL names a replica, which takes no writes' }
       : { ok: true, detail: 'answers' };
+  };
+
+/** Leases and signed URLs of several machines want one time; the server of the database is the one that all of them can ask. */
+export const createClockHealth =
+  (pool: Pool, clock: Clock, skewMsMax: number): HealthCheck =>
+  async () => {
+    const askedMs = clock.now().getTime();
+    const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+    const answeredMs = clock.now().getTime();
+    const thereMs = rows[0]?.now.getTime() ?? Number.NaN;
+    // The server looked at its clock at some time between question and answer.
+    const skewMs = Math.max(0, askedMs - thereMs, thereMs - answeredMs);
+    return {
+      ok: skewMs <= skewMsMax,
+      detail: `this machine and the database are ${skewMs} ms apart`,
+    };
   };
 
 /**
