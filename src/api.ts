@@ -11,6 +11,7 @@ import { armFromConfig } from './runtime/arm-crash-points';
 import { ConfigError, readConfig } from './runtime/config';
 import { createContainer, type Container } from './runtime/container';
 import { onStopSignal, serveHealth } from './runtime/run-worker';
+import { rateRulesOf, wireRateLimits } from './runtime/wire/wire-rate-limits';
 
 /** A revoked key keeps its open sockets for at most this long; the promise to partners is 5 s. */
 const REVOCATION_CHECK_MS = 2_000;
@@ -43,6 +44,9 @@ const main = async (): Promise<void> => {
     health: container.health,
     metrics: container.metrics,
     metricsPage: config.healthPort === null ? container.metrics : null,
+    rateLimits: wireRateLimits(container.redis, log),
+    rateRules: rateRulesOf(config),
+    trustedProxies: config.trustedProxies,
     publicUrl: config.publicUrl,
     production: config.production,
     revocationCheckMs: REVOCATION_CHECK_MS,

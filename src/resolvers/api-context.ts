@@ -1,5 +1,6 @@
 import { scheduleHorizon } from '../flow/schedule/run-scheduler';
 import type { ApiScope, Principal } from '../ports/api-keys';
+import type { RateVerdict } from '../ports/rate-limits';
 import type { ApiDeps } from './api-deps';
 import { ApiError } from './errors';
 import type { LiveFeeds } from './live/live-feeds';
@@ -16,7 +17,7 @@ export interface ApiContext {
   /** Renewed for each event of a subscription: what was loaded for the one before is stale. */
   loaders: Loaders;
   /** What the HTTP answer says beside its body. */
-  readonly answer: { accepted: boolean; replayed: boolean };
+  readonly answer: { accepted: boolean; replayed: boolean; rates: readonly RateVerdict[] };
 }
 
 export const createApiContext = (
@@ -28,7 +29,7 @@ export const createApiContext = (
   feeds,
   ...request,
   loaders: freshLoaders(deps),
-  answer: { accepted: false, replayed: false },
+  answer: { accepted: false, replayed: false, rates: [] },
 });
 
 export const freshLoaders = ({ reads, context }: ApiDeps): Loaders =>

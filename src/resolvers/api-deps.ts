@@ -14,9 +14,10 @@ import type { OperatorReads } from '../ports/operator-reads';
 import type { PubSub } from '../ports/pub-sub';
 import type { ReadModel } from '../ports/read-model';
 import type { Slots } from '../ports/slots';
+import type { RateGateDeps } from './rate-gate';
 
 /** What the API stands on; wired by the container. */
-export interface ApiDeps {
+export interface ApiDeps extends RateGateDeps {
   readonly context: FlowContext;
   readonly slots: Slots;
   /** Asks providers of their jobs, for an operator; nothing is ever submitted from here. */
@@ -39,6 +40,8 @@ export interface ApiDeps {
   /** Served at `/metrics`; null where another port serves them. */
   readonly metricsPage: MetricsPage | null;
   readonly metrics: Pick<Metrics, 'count' | 'observe'>;
+  /** Whose word about the client's address is taken, as express' `trust proxy` has it; null: nobody's. */
+  readonly trustedProxies: string | null;
   /** Where browsers reach this server, without a path. */
   readonly publicUrl: string;
   /** Hides suggestions of near names in errors. */

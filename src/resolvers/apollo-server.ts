@@ -13,6 +13,7 @@ import type { ApiDeps } from './api-deps';
 import { ERROR_RULES, isUnavailable, RETRY_AFTER_S, toPublicError, type ErrorCode } from './errors';
 import { currentRequestId } from './http/request-scope';
 import { createMeterPlugin } from './http/meter-plugin';
+import { admitOperation, rateHeaders } from './rate-gate';
 import { judgeOperation, limitQueries, QUERY_LIMITS } from './query-limits';
 
 /** Apollo over the schema, with every limit before execution and every error mapped at this edge. */
@@ -44,13 +45,16 @@ export const createApollo = (
 const answerPlugin: ApolloServerPlugin<ApiContext> = {
   requestDidStart: () =>
     Promise.resolve({
-      didResolveOperation: ({ schema, document, request }) => {
+      didResolveOperation: async ({ schema, document, request, contextValue }) => {
         judgeOperation(schema, document, request.operationName, request.variables ?? {});
-        return Promise.resolve();
+        const { deps, principal, answer } = contextValue;
+        if (principal === null) return;
+        answer.rates = await admitOperation(deps, principal, document, request.operationName);
       },
       willSendResponse: ({ response, contextValue, errors }) => {
         const { http } = response;
-        const { accepted, replayed } = contextValue.answer;
+        const { accepted, replayed, rates } = contextValue.answer;
+        for (const [name, value] of rateHeaders(rates)) http.headers.set(name, value);
         if (replayed) http.headers.set('idempotent-replayed', 'true');
         if (errors?.some(isUnavailable) === true) {
           http.status = ERROR_RULES.SERVICE_UNAVAILABLE.httpStatus;

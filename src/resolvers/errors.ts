@@ -29,6 +29,7 @@ export const ERROR_RULES = {
   PAGE_SIZE_EXCEEDED: { httpStatus: 400, retryable: false },
   CURSOR_INVALID: { httpStatus: 400, retryable: false },
   IDEMPOTENCY_IN_PROGRESS: { httpStatus: 409, retryable: true },
+  RATE_LIMITED: { httpStatus: 429, retryable: true },
   TOO_MANY_SUBSCRIPTIONS: { httpStatus: 429, retryable: true },
   SUBSCRIBER_TOO_SLOW: { httpStatus: 200, retryable: true },
   OVERLOADED: { httpStatus: 503, retryable: true },
@@ -48,10 +49,13 @@ export class ApiError extends GraphQLError {
     message: string,
     extensions: Readonly<Record<string, unknown>> = {},
     retryAfterS = RETRY_AFTER_S,
+    moreHeaders: ReadonlyMap<string, string> = new Map(),
   ) {
     const { httpStatus: status, retryable } = ERROR_RULES[code];
     // Only the HTTP answer reads these; `toPublicError` takes them out.
-    const headers = retryable ? { headers: new Map([['retry-after', String(retryAfterS)]]) } : {};
+    const headers = retryable
+      ? { headers: new Map([...moreHeaders, ['retry-after', String(retryAfterS)]]) }
+      : {};
     super(message, {
       extensions: { ...extensions, code, retryable, http: { status, ...headers } },
     });

@@ -18,6 +18,7 @@ import { readBearer, readIdempotencyKey } from './http/read-credentials';
 import { createRequestScope, currentRequestId } from './http/request-scope';
 import { createLiveFeeds, type LiveFeeds } from './live/live-feeds';
 import { createPlaygroundRoutes } from './playground/playground-routes';
+import { admitStranger } from './rate-gate';
 import { buildApiSchema } from './schema';
 import { GRAPHQL_PATH, openGraphqlSocket } from './socket/graphql-socket';
 
@@ -90,6 +91,7 @@ const closeHttp = async (httpServer: Server, drainMs: number): Promise<void> => 
 const createApp = (deps: ApiDeps, apollo: ApolloServer<ApiContext>, feeds: LiveFeeds): Express => {
   const app = express();
   app.disable('x-powered-by');
+  if (deps.trustedProxies !== null) app.set('trust proxy', deps.trustedProxies);
   app.use(createRequestScope(deps.context.ids, deps.context.clock));
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
   app.use((_request, response, next) => {
@@ -118,12 +120,16 @@ const authenticate = async (
   feeds: LiveFeeds,
   request: Request,
 ): Promise<ApiContext> => {
+  const address = request.ip ?? '';
   const token = readBearer(request.headers.authorization);
-  return createApiContext(deps, feeds, {
+  const principal = token === null ? null : await principalOf(deps, token, address);
+  const context = createApiContext(deps, feeds, {
     requestId: currentRequestId() ?? '',
-    principal: token === null ? null : await principalOf(deps, token),
+    principal,
     idempotencyKeyHeader: readIdempotencyKey(request.headers['idempotency-key']),
   });
+  if (principal === null) context.answer.rates = await admitStranger(deps, address);
+  return context;
 };
 
 /** Whoever cannot be told is none: the request is refused for its size then, and later for its key. */
@@ -139,13 +145,15 @@ const isOperator = async ({ apiKeys, context }: ApiDeps, request: Request): Prom
   }
 };
 
-const principalOf = async (deps: ApiDeps, token: string): Promise<Principal> => {
+const principalOf = async (deps: ApiDeps, token: string, address: string): Promise<Principal> => {
   let principal: Principal | null;
   try {
     principal = await deps.apiKeys.authenticate(token, deps.context.clock.now());
   } catch (error) {
     throw isUnavailable(error) ? unavailable() : error;
   }
-  if (principal === null) throw unauthenticated();
-  return principal;
+  if (principal !== null) return principal;
+  // Who guesses keys is soon told to wait instead.
+  await admitStranger(deps, address);
+  throw unauthenticated();
 };

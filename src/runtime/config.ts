@@ -72,6 +72,12 @@ const schema = z.object({
   AIVEDIO_QUOTE_MS: ms(10 * 60_000),
   /** Longest wait for the ledger: then new generations are refused, and what ends is settled later. */
   AIVEDIO_LEDGER_WAIT_MS: z.coerce.number().int().min(1).max(10_000).default(2_000),
+  /** Operations of one API key, mutations of one account, requests without a valid key of one address; 0: as many as come. */
+  AIVEDIO_RATE_REQUESTS_PER_MINUTE: ms(6_000),
+  AIVEDIO_RATE_MUTATIONS_PER_MINUTE: ms(6_000),
+  AIVEDIO_RATE_STRANGERS_PER_MINUTE: ms(600),
+  /** Proxies whose X-Forwarded-For is believed, as express' `trust proxy` has them: `loopback, 10.0.0.0/8`. */
+  AIVEDIO_TRUSTED_PROXIES: z.string().optional(),
   AIVEDIO_POLL_MS_FIRST: ms(2_000),
   AIVEDIO_POLL_MS_MAX: ms(30_000),
   AIVEDIO_SLOT_TTL_MS: ms(2 * 60_000),
@@ -134,6 +140,13 @@ export interface Config extends BackEnds, RocketmqSettings {
   readonly processes: 'separate' | 'grouped' | 'auto';
   readonly poolMax: number;
   readonly relayLagRefuseMs: number;
+  /** For each minute; 0: as many as come. */
+  readonly rates: {
+    readonly requests: number;
+    readonly mutations: number;
+    readonly strangers: number;
+  };
+  readonly trustedProxies: string | null;
   readonly ledgerWaitMs: number;
   readonly busLeaseMs: number;
   readonly drainMs: number;
@@ -236,6 +249,12 @@ const shape = (values: Parsed): Config => {
     processes: values.AIVEDIO_PROCESSES,
     poolMax: values.AIVEDIO_POOL_MAX,
     relayLagRefuseMs: values.AIVEDIO_RELAY_LAG_REFUSE_MS,
+    rates: {
+      requests: values.AIVEDIO_RATE_REQUESTS_PER_MINUTE,
+      mutations: values.AIVEDIO_RATE_MUTATIONS_PER_MINUTE,
+      strangers: values.AIVEDIO_RATE_STRANGERS_PER_MINUTE,
+    },
+    trustedProxies: values.AIVEDIO_TRUSTED_PROXIES ?? null,
     ledgerWaitMs: values.AIVEDIO_LEDGER_WAIT_MS,
     busLeaseMs: values.AIVEDIO_BUS_LEASE_MS,
     drainMs: values.AIVEDIO_DRAIN_MS,

@@ -51,7 +51,7 @@ import { overhear, wakeHere, type Listeners } from './overhear';
 import { wireBus, wireHandOver } from './wire/wire-bus';
 import { wireObjects, type WiredObjects } from './wire/wire-objects';
 import { wirePubSub } from './wire/wire-pub-sub';
-import { wireRedis } from './wire/wire-redis';
+import { wireRedis, type WiredRedis } from './wire/wire-redis';
 import { wireSlots } from './wire/wire-slots';
 
 /**
@@ -79,6 +79,8 @@ export interface Container {
   readonly mover: OutboxMover;
   readonly slots: Slots;
   readonly pubSub: PubSub;
+  /** Null where there is none. */
+  readonly redis: WiredRedis | null;
   readonly objects: WiredObjects['objects'];
   readonly disk: WiredObjects['disk'];
   readonly s3: WiredObjects['s3'];
@@ -217,6 +219,7 @@ export const createContainer = (
     mover: carried.mover,
     slots,
     pubSub,
+    redis,
     objects: stored.objects,
     disk: stored.disk,
     s3: stored.s3,

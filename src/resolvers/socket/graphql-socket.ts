@@ -24,6 +24,7 @@ import { readBearer } from '../http/read-credentials';
 import { isValueTooDeep, JSON_TOO_DEEP, refuseDeepPayload } from '../input-depth';
 import type { LiveFeeds } from '../live/live-feeds';
 import { judgeOperation, limitQueries, QUERY_LIMITS } from '../query-limits';
+import { admitOperation } from '../rate-gate';
 
 export const GRAPHQL_PATH = '/graphql';
 const KEEP_ALIVE_MS = 15_000;
@@ -134,13 +135,13 @@ const tokenOf = ({ connectionParams, extra }: SocketContext): string | null => {
 };
 
 /** Parses and judges as over HTTP: every limit before execution. */
-const prepare = (
+const prepare = async (
   schema: GraphQLSchema,
   deps: ApiDeps,
   feeds: LiveFeeds,
   socket: SocketContext,
   payload: SubscribePayload,
-): ExecutionArgs | readonly GraphQLError[] => {
+): Promise<ExecutionArgs | readonly GraphQLError[]> => {
   if (Object.keys(socket.subscriptions).length > OPERATIONS_MAX) {
     const message = `At most ${OPERATIONS_MAX} operations run on one socket.`;
     return [new ApiError('TOO_MANY_SUBSCRIPTIONS', message, { limit: OPERATIONS_MAX })];
@@ -156,6 +157,8 @@ const prepare = (
       return [new ApiError('OPERATION_RESOLUTION_FAILURE', 'There is no such operation.')];
     }
     judgeOperation(schema, document, operationName, variables ?? {});
+    const { principal } = socket.extra;
+    if (principal !== undefined) await admitOperation(deps, principal, document, operationName);
     return {
       schema,
       document,

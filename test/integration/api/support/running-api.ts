@@ -25,6 +25,8 @@ import type { PubSub } from '../../../../src/ports/pub-sub';
 import type { ReadModel } from '../../../../src/ports/read-model';
 import { createPromMetrics } from '../../../../src/adapters/telemetry/prom-metrics';
 import { createHealthChecks } from '../../../../src/runtime/health/health-checks';
+import { createRateLimits } from '../../../../src/adapters/rate-limits/rate-limits';
+import type { RateRules } from '../../../../src/resolvers/rate-gate';
 import { createApiServer, type ApiServer } from '../../../../src/resolvers/server';
 import { readConfig } from '../../../../src/runtime/config';
 import { createRecordingLog } from '../../../contract/recording-log';
@@ -97,6 +99,8 @@ export const CREATE = `mutation Create($input: GenerationCreateInput!) {
   }
 }`;
 
+const NO_RATE_RULES: RateRules = { requests: null, mutations: null, strangers: null };
+
 export interface ApiOptions {
   readonly tenant?: Partial<TenantSeed>;
   readonly liveReadMs?: number;
@@ -105,6 +109,8 @@ export interface ApiOptions {
   readonly createWaitMs?: number;
   /** The age of the outbox from which generations are refused. */
   readonly refuseMs?: number;
+  readonly rateRules?: RateRules;
+  readonly trustedProxies?: string;
   readonly databaseUrl?: string;
 }
 
@@ -173,6 +179,9 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     health,
     metrics,
     metricsPage: metrics,
+    rateLimits: createRateLimits({ shared: null, log }),
+    rateRules: options.rateRules ?? NO_RATE_RULES,
+    trustedProxies: options.trustedProxies ?? null,
     publicUrl: 'http://127.0.0.1',
     production: options.production ?? false,
     revocationCheckMs: options.revocationCheckMs ?? 200,
