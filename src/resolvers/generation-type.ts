@@ -181,7 +181,8 @@ export class GenerationType extends Node {
   })
   async retryBudgets(@Ctx() { loaders }: ApiContext): Promise<readonly BudgetUse[]> {
     const attempts = await loaders.attemptsOfTask.load(this.key);
-    return budgetUse(this.task, attempts.at(-1) ?? null);
+    const current = attempts.find(({ attemptNo }) => attemptNo === this.task.currentAttemptNo);
+    return budgetUse(this.task, current ?? null);
   }
 
   @Field(() => String, { description: 'What happens next, for people.' })

@@ -16,8 +16,9 @@ export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 /**
  * The law of an attempt. `FAILED_BEFORE_ACCEPT` needs high confidence that nothing was created: local
  * serialisation, a connection refused before any byte, an explicit not-created answer, or the
- * provider's own complete list. A read time-out never counts as that. `ABANDONED` is still watched:
- * a job that turns up later is recorded with its cost.
+ * provider's own complete list. A read time-out never counts as that. Confidence is not proof: a request may reach the
+ * provider long after its answer was given up for lost, so a job that turns up all the same is bound to its attempt, as
+ * that of one that is `ABANDONED` is, with its cost.
  */
 export const ATTEMPT_TRANSITIONS = {
   NEW: ['SENDING', 'CANCELED', 'FAILED_BEFORE_ACCEPT'],
@@ -45,7 +46,7 @@ export const ATTEMPT_TRANSITIONS = {
   SUCCEEDED: [],
   FAILED: [],
   CANCELED: [],
-  FAILED_BEFORE_ACCEPT: [],
+  FAILED_BEFORE_ACCEPT: ['ACKED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELED'],
 } as const satisfies Record<AttemptStatus, readonly AttemptStatus[]>;
 
 export const mayAttemptMove = (from: AttemptStatus, to: AttemptStatus): boolean =>
@@ -57,9 +58,9 @@ export const ATTEMPT_STATUS_PAIRS: readonly (readonly [AttemptStatus, AttemptSta
   .flatMap(([from, targets]) => targets.map((to) => [from, to] as const))
   .sort(([a, b], [c, d]) => (a + b < c + d ? -1 : 1));
 
-/** The provider has said its last word about the job, or there was never one. */
+/** The provider has said its last word about the job, or there is none as far as anybody can know. */
 export const isAttemptSettled = (status: AttemptStatus): boolean =>
-  ATTEMPT_TRANSITIONS[status].length === 0;
+  status === 'FAILED_BEFORE_ACCEPT' || ATTEMPT_TRANSITIONS[status].length === 0;
 
 /** Attempts that may have a living job at the provider: they keep their concurrency slot. */
 export const holdsSlot = (status: AttemptStatus): boolean =>

@@ -36,8 +36,8 @@ type Listed = (typeof CURRENT_ATTEMPT_BESIDE)[TaskStatus][number];
 export const EVERY_ATTEMPT_STATUS_IS_LISTED: AttemptPresence extends Listed ? true : never = true;
 
 /**
- * What an attempt may be once a newer one exists: over, given up for lost, or a duplicate that
- * turned up late. Never one whose outcome is still open: that would be a blind second submit.
+ * What an attempt may be that is not the current one: over, withdrawn unsent, given up for lost, or a duplicate
+ * that turned up late. Never one whose outcome is still open: that would be a blind second submit.
  */
 export const EARLIER_ATTEMPT_STATUSES = WATCHED satisfies readonly AttemptStatus[];
 

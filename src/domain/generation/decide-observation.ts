@@ -62,8 +62,11 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
   if (!attempt.isCurrent) {
     // A cancel may wait for nothing but this attempt: its failure or its stop is the end.
     const isLastHope = facts.status === 'CANCEL_REQUESTED' && facts.othersAreOver === true;
-    return isLastHope && (attemptTo === 'FAILED' || attemptTo === 'CANCELED')
-      ? decideObservedWhileCanceling(facts, event, attempt, attemptTo, freed)
+    if (isLastHope && (attemptTo === 'FAILED' || attemptTo === 'CANCELED')) {
+      return decideObservedWhileCanceling(facts, event, attempt, attemptTo, freed);
+    }
+    return mayBeAdopted(facts, attempt, event)
+      ? withFound(facts, 'earlier_attempt_job_found', event, attemptTo, freed)
       : decideEarlierAttempt(facts, attempt, event, attemptTo, freed);
   }
   if (event.job === 'UNRECOGNIZED' && attempt.hasJob) {
@@ -77,7 +80,7 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
       return withFound(facts, 'provider_job_found', event, attemptTo, freed);
     case 'QUEUED':
     case 'RETRY_WAIT':
-      return attempt.status === 'ABANDONED'
+      return attempt.status === 'ABANDONED' || attempt.status === 'FAILED_BEFORE_ACCEPT'
         ? withFound(facts, 'earlier_attempt_job_found', event, attemptTo, freed)
         : ignore('ALREADY_PAST', freed, attemptTo);
     case 'SUBMITTED':
@@ -101,13 +104,26 @@ export const decideObservation = (facts: TaskFacts, event: Observed): Decision =
   }
 };
 
+/**
+ * Whether the job of an attempt that is not the current one becomes the generation's: nothing else is under way, and it
+ * lives or has an output. What its attempt comes to otherwise is a matter of its own, and of what it costs.
+ */
+const mayBeAdopted = (facts: TaskFacts, attempt: AttemptFacts, event: Observed): boolean =>
+  (facts.status === 'QUEUED' || facts.status === 'RETRY_WAIT') && isWorthAdopting(attempt, event);
+
+/** Given up for lost, or taken for never made, and alive or complete all the same. */
+export const isWorthAdopting = (attempt: AttemptFacts, event: Observed): boolean =>
+  !attempt.hasJob &&
+  (attempt.status === 'ABANDONED' || attempt.status === 'FAILED_BEFORE_ACCEPT') &&
+  (isAlive(event) || (event.job === 'SUCCEEDED' && event.hasOutputs));
+
 const isAlive = (event: Observed): boolean =>
   event.job === 'QUEUED' || event.job === 'RUNNING' || event.job === 'UNRECOGNIZED';
 
 const isPastProvider = ({ status }: TaskFacts): boolean =>
   ['QUEUED', 'RETRY_WAIT', 'OUTPUT_FETCHING', 'POST_PROCESSING'].includes(status);
 
-/** A job of an attempt that never left, or was judged never created: paid, and nobody's. */
+/** A job of an attempt that never left, or that ended without one: paid, and nobody's. */
 const decideImpossibleJob = (facts: TaskFacts, event: Observed): Decision =>
   ignore(isTerminal(facts.status) ? 'TERMINAL' : 'NOT_LISTED', [
     recordFinding('DUPLICATE_PROVIDER_JOB'),
@@ -118,8 +134,11 @@ const decideImpossibleJob = (facts: TaskFacts, event: Observed): Decision =>
 const effectsAfterEnd = (attempt: AttemptFacts, event: Observed): readonly Effect[] => {
   // Also of an attempt that had ended otherwise: a cancel was confirmed, and the job completed all the same.
   const isResult = event.job === 'SUCCEEDED' && event.hasOutputs;
-  if (isResult && attempt.status !== 'SUCCEEDED') return [recordFinding('LATE_RESULT')];
-  return isAlive(event) && !attempt.hasJob ? [REQUEST_CANCEL] : [];
+  // Nobody was told of this risk, unlike that of a submit that was given up for lost.
+  const surprise = attempt.status === 'FAILED_BEFORE_ACCEPT' && !attempt.hasJob;
+  const risk: Effect[] = surprise ? [recordFinding('COST_RISK_UNKNOWN_SUBMIT')] : [];
+  if (isResult && attempt.status !== 'SUCCEEDED') return [...risk, recordFinding('LATE_RESULT')];
+  return isAlive(event) && !attempt.hasJob ? [...risk, REQUEST_CANCEL] : risk;
 };
 
 /** First SUBMITTED, then the observation's own row: two versions in one transaction. */
@@ -180,6 +199,11 @@ const decideObservedWhileCanceling = (
   attemptTo: AttemptStatus | null,
   freed: readonly Effect[],
 ): Decision => {
+  const goesOn = isAlive(event) || (event.job === 'SUCCEEDED' && event.hasOutputs);
+  // The cancel waits for an earlier attempt in doubt; that this one had a job after all, and it ended, is not the end.
+  if (attempt.status === 'FAILED_BEFORE_ACCEPT' && !goesOn && facts.othersAreOver !== true) {
+    return ignore('ALREADY_PAST', freed, attemptTo);
+  }
   switch (event.job) {
     case 'QUEUED':
     case 'RUNNING':

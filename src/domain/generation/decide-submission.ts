@@ -51,6 +51,9 @@ export const decideSubmission = (facts: TaskFacts, event: SubmissionEvent): Deci
   }
   const to = attemptTargetOf(attempt.status, event);
   if (isTerminal(facts.status)) return ignore('TERMINAL', effectsOfAttempt(to), to);
+  if (attempt.status === 'FAILED_BEFORE_ACCEPT') {
+    return to === null ? ignore('NO_NEWS') : ignore('ALREADY_PAST', effectsOfAttempt(to), to);
+  }
   const isLastHope = facts.status === 'CANCEL_REQUESTED' && facts.othersAreOver === true;
   if (!attempt.isCurrent && !isLastHope) {
     return ignore('NOT_CURRENT_ATTEMPT', effectsOfAttempt(to), to);
@@ -68,6 +71,15 @@ type Unbound = Exclude<SubmissionEvent, { type: 'provider_accepted' | 'operator_
 const OPEN: readonly AttemptStatus[] = ['NEW', 'SENDING', 'UNKNOWN', 'ABANDONED'];
 /** Judged by the provider's list or a person: never while a worker may still be sending. */
 const IN_DOUBT: readonly AttemptStatus[] = ['UNKNOWN', 'ABANDONED'];
+const MAY_BE_BOUND: readonly AttemptStatus[] = ['SENDING', ...IN_DOUBT, 'FAILED_BEFORE_ACCEPT'];
+
+/** A job whose id is all that is known of it. */
+export const SEEN_ALIVE = {
+  type: 'job_observed',
+  job: 'QUEUED',
+  hasOutputs: false,
+  mayRetry: false,
+} as const satisfies TaskEvent;
 
 /** Where the event takes the attempt; null where it does not fit, or says nothing new. */
 const attemptTargetOf = (from: AttemptStatus, event: Unbound): AttemptStatus | null => {
@@ -76,6 +88,8 @@ const attemptTargetOf = (from: AttemptStatus, event: Unbound): AttemptStatus | n
     case 'submit_ambiguous':
       return from === 'SENDING' ? 'UNKNOWN' : null;
     case 'submit_rejected':
+      // Taken for never made, and refused late: news only where the refusal cost money.
+      if (from === 'FAILED_BEFORE_ACCEPT') return event.charged ? 'FAILED' : null;
       if (!OPEN.includes(from)) return null;
       if (!event.charged) return 'FAILED_BEFORE_ACCEPT';
       // A refusal that cost money is no "nothing happened", and cannot come before the first byte.
@@ -133,6 +147,9 @@ const decideOfCurrent = (
       return decideUndecidable(facts, event.retryByPolicy);
     case 'never_sent':
     case 'cancel_confirmed':
+      if (facts.status === 'DISPATCHING') {
+        return move(facts, event.type, 'RETRY_WAIT', { effects: [FREE_SLOT], attemptTo: to });
+      }
       return move(facts, event.type, canceledOrExpired(facts), {
         effects: [CLOSE_HOLD, FREE_SLOT],
         attemptTo: to,
@@ -157,14 +174,9 @@ const decideBound = (
   const bindsHere = targetsOf(facts.status, event.type).length > 0 && attempt.isCurrent;
   if (!bindsHere) {
     // As any other sight of the job: adopted, called a duplicate, or recorded after the end.
-    return decideObservation(facts, {
-      type: 'job_observed',
-      job: 'QUEUED',
-      hasOutputs: false,
-      mayRetry: false,
-    });
+    return decideObservation(facts, SEEN_ALIVE);
   }
-  if (attempt.status !== 'SENDING' && !IN_DOUBT.includes(attempt.status)) {
+  if (!MAY_BE_BOUND.includes(attempt.status)) {
     return ignore('NOT_LISTED', [recordFinding('DUPLICATE_PROVIDER_JOB')]);
   }
   return facts.status === 'CANCEL_REQUESTED'

@@ -1,13 +1,14 @@
 import { assertNever } from '../kernel/assert-never';
 import { mayStandBeside } from './attempt-pairs';
-import { decideObservation } from './decide-observation';
-import { decideSubmission, isSubmissionEvent } from './decide-submission';
+import { decideObservation, isWorthAdopting } from './decide-observation';
+import { decideSubmission, isSubmissionEvent, SEEN_ALIVE } from './decide-submission';
 import {
   CLOSE_HOLD,
   FREE_SLOT,
   ignore,
   move,
   recordFinding,
+  type AttemptFacts,
   type Decision,
   type IgnoreReason,
   type TaskEvent,
@@ -82,6 +83,13 @@ export const decide = (facts: TaskFacts, event: TaskEvent): Decision => {
     default:
       return assertNever(event, 'task event');
   }
+};
+
+/** Whether the event shows a job that an attempt which counted for nothing has after all, alive or complete. */
+export const isAdoption = (attempt: AttemptFacts, event: TaskEvent): boolean => {
+  if (event.type === 'job_observed') return isWorthAdopting(attempt, event);
+  const binds = event.type === 'provider_accepted' || event.type === 'operator_bound';
+  return binds && isWorthAdopting(attempt, SEEN_ALIVE);
 };
 
 const whyNotListed = (facts: TaskFacts, event: TaskEvent): IgnoreReason => {

@@ -1,3 +1,4 @@
+import type { Attempt } from '../attempt/attempt';
 import type { CancelOutcomeWord, CancelReason } from './statuses';
 import type { Step } from './decision';
 import { isTerminal } from './statuses';
@@ -39,6 +40,8 @@ export interface EvolveContext {
   readonly now: Date;
   /** When the next try is due, for RETRY_WAIT and for a step's own retry. */
   readonly retryAt: Date | null;
+  /** The attempt that the event speaks of; a claim brings a new one. */
+  readonly attempt: Pick<Attempt, 'attemptNo' | 'providerId' | 'accountId'> | null;
   readonly cancelReason: CancelReason | null;
   readonly cancelOutcome: CancelOutcomeWord | null;
   readonly recoveryWindowMs: number;
@@ -104,14 +107,26 @@ const operatorPatch = (task: Task, step: Step): TaskPatch =>
     ? { needsOperator: false }
     : {};
 
+/** The attempt whose job was found is the current one from here on, whichever came after it. */
+const adoptedPatch = ({ attempt }: EvolveContext): TaskPatch =>
+  attempt === null
+    ? {}
+    : {
+        currentAttemptNo: attempt.attemptNo,
+        selectedProvider: attempt.providerId,
+        selectedAccount: attempt.accountId,
+      };
+
 const stepPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch => {
   if (step.event === 'dispatch_claimed') {
     return {
       startedAt: task.startedAt ?? context.now,
-      currentAttemptNo: task.currentAttemptNo + 1,
+      currentAttemptNo: context.attempt?.attemptNo ?? task.currentAttemptNo + 1,
       submitTries: task.submitTries + 1,
     };
   }
+  const waits = task.status === 'QUEUED' || task.status === 'RETRY_WAIT';
+  if (step.event === 'earlier_attempt_job_found' && waits) return adoptedPatch(context);
   if (step.event === 'step_retryable' || step.event === 'url_refreshed') {
     return task.status === 'OUTPUT_FETCHING'
       ? { fetchTries: task.fetchTries + 1, nextRetryAt: context.retryAt }

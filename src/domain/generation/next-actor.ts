@@ -35,7 +35,7 @@ type AttemptFacts = Pick<
   'status' | 'jobId' | 'nextPollAt' | 'leaseUntil' | 'watchedUntil' | 'cancelStatus'
 >;
 
-/** Who moves a generation next, and when. `attempt` is the newest one. Pure. */
+/** Who moves a generation next, and when. `attempt` is the current one. Pure. */
 export const nextStepOf = (
   task: TaskFacts,
   attempt: AttemptFacts | null,

@@ -91,6 +91,8 @@ export const TASK_TRANSITIONS = {
     submit_ambiguous: ['SUBMIT_UNKNOWN'],
     cancel_requested: ['CANCEL_REQUESTED'],
     deadline_passed: ['CANCEL_REQUESTED'],
+    // The newer attempt had not left: it is withdrawn, and the job that was found is adopted.
+    never_sent: ['RETRY_WAIT'],
     earlier_attempt_job_found: ['DISPATCHING'],
   },
   SUBMIT_UNKNOWN: {

@@ -79,14 +79,19 @@ const attemptsStandBesideTasks = ({ tasks, attempts }: Facts): Found => {
   });
 };
 
-/** Numbers 1..n, and the task points at the last: there is exactly one current attempt. */
-const oneAttemptIsCurrent = ({ tasks, attempts }: Facts): Found => {
+/** Numbers 1..n, and the task points at one of them: the last, or an earlier one whose job was found and adopted. */
+const oneAttemptIsCurrent = (facts: Facts): Found => {
+  const { tasks, attempts } = facts;
   const byTask = groupBy(attempts, (row) => row.taskId);
+  const adopted = new Set(
+    [...pathsOf(facts)].flatMap(([taskId, path]) => (path.some(isAdoption) ? [taskId] : [])),
+  );
   return tasks.flatMap((task) => {
     const numbers = (byTask.get(task.id) ?? []).map((row) => row.attemptNo).sort((a, b) => a - b);
-    const whole =
-      numbers.length === task.currentAttemptNo && numbers.every((no, index) => no === index + 1);
-    return whole
+    const current = task.currentAttemptNo;
+    const pointsAtOne =
+      current === numbers.length || (adopted.has(task.id) && numbers.includes(current));
+    return pointsAtOne && numbers.every((no, index) => no === index + 1)
       ? []
       : ([
           [
@@ -96,6 +101,9 @@ const oneAttemptIsCurrent = ({ tasks, attempts }: Facts): Found => {
         ] as Found);
   });
 };
+
+const isAdoption = (row: { readonly type: string; readonly from: string | null }): boolean =>
+  row.type === 'earlier_attempt_job_found' && (row.from === 'QUEUED' || row.from === 'RETRY_WAIT');
 
 const oneJobPerAttempt = ({ attempts, providerJobs }: Facts): Found => {
   const boundTo = groupBy(
@@ -124,6 +132,7 @@ const ALLOWS_ANOTHER: readonly string[] = [
   'confirmed_not_created',
   'operator_declared_absent',
   'undecidable_window_over',
+  'never_sent',
 ];
 
 /** Between two claims stands the reason why the first attempt no longer counts, and no attempt is left in doubt. */
@@ -131,8 +140,8 @@ const noBlindSecondSubmit = (facts: Facts): Found => {
   const doubtful = facts.attempts.filter((row) => !mayPrecede(row.status));
   const currentNo = new Map(facts.tasks.map((task) => [task.id, task.currentAttemptNo]));
   const left: Found = doubtful
-    .filter((row) => row.attemptNo < (currentNo.get(row.taskId) ?? 0))
-    .map((row) => [row.id, `is ${row.status} while a newer attempt exists`]);
+    .filter((row) => row.attemptNo !== (currentNo.get(row.taskId) ?? 0))
+    .map((row) => [row.id, `is ${row.status} beside another attempt that is current`]);
   const blind: Found = [...pathsOf(facts)].flatMap(([taskId, path]) => {
     let open = false;
     for (const row of path) {
@@ -159,7 +168,7 @@ export const STATE_INVARIANTS = [
   ),
   invariant(
     'one_current_attempt',
-    'Attempts are 1 to n, the last is current.',
+    'Attempts are 1 to n, and one of them is current.',
     oneAttemptIsCurrent,
   ),
   invariant('one_job_per_attempt', 'An attempt has at most one provider job.', oneJobPerAttempt),

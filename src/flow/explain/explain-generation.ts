@@ -46,7 +46,11 @@ export const explainGeneration = async (
     task,
     entries: viewer.isOperator ? entries : entries.map(forTenant),
     isCut: timeline.length > TIMELINE_MAX,
-    next: nextStepOf(task, attempts.at(-1) ?? null, timesOf(planned)),
+    next: nextStepOf(
+      task,
+      attempts.find(({ attemptNo }) => attemptNo === task.currentAttemptNo) ?? null,
+      timesOf(planned),
+    ),
     wait,
   };
 };

@@ -265,7 +265,9 @@ const commitAttempt = async (
       tx.tasks.lock(claimed.task.id),
     ]);
     if (!first || task === null || task.status !== 'QUEUED') return 'NOT_WAITING';
-    if (await hasEarlierAlive(tx, task)) {
+    const earlier = task.currentAttemptNo > 0 ? await tx.attempts.listOfTask(task.id) : [];
+    // The last guard against a second submit: no road of the table leads here, but a row may have been edited.
+    if (earlier.some(({ status }) => !mayPrecede(status))) {
       context.log.error('an earlier attempt may be alive; nothing is sent', { taskId: task.id });
       return 'NOT_WAITING';
     }
@@ -278,7 +280,8 @@ const commitAttempt = async (
           id: claimed.attemptId,
           tenantId: task.tenantId,
           taskId: task.id,
-          attemptNo: task.currentAttemptNo + 1,
+          // The newest need not be the current one: an earlier one may have been adopted, and have failed since.
+          attemptNo: earlier.length + 1,
           providerId: offer.providerId,
           accountId: account.id,
           model: offer.providerModel,
@@ -316,11 +319,6 @@ const mayPassCircuit = async (
   const until = new Date(now.getTime() + context.settings.submitLeaseMs);
   return tx.catalog.claimProbe(account.id, until, now);
 };
-
-/** The last guard against a second submit: no road of the table leads here, but a row may have been edited. */
-const hasEarlierAlive = async (tx: Stores, task: Task): Promise<boolean> =>
-  task.currentAttemptNo > 0 &&
-  (await tx.attempts.listOfTask(task.id)).some(({ status }) => !mayPrecede(status));
 
 const sentFactsOf = (
   claimed: Ready & { readonly route: Extract<Route, { kind: 'ROUTE' }> },

@@ -10,8 +10,15 @@ import type { FlowContext } from '../flow-context';
 export const freeSlotAfterCommit = async (
   context: FlowContext,
   slots: Slots,
-  ended: { readonly freeSlot: boolean; readonly attempt: Attempt | null },
+  ended: {
+    readonly freeSlot: boolean;
+    readonly attempt: Attempt | null;
+    readonly withdrawn?: Attempt;
+  },
 ): Promise<void> => {
+  if (ended.withdrawn !== undefined) {
+    await freeSlotAfterCommit(context, slots, { freeSlot: true, attempt: ended.withdrawn });
+  }
   if (!ended.freeSlot || ended.attempt === null || ended.attempt.slotToken === null) return;
   crashpoint('slot.after_commit_before_release');
   await giveSlotBack(context, slots, ended.attempt.id, ended.attempt.slotToken);

@@ -130,7 +130,10 @@ const recordRejected = async (
   outcome: Rejected,
 ): Promise<Applied | null> => {
   // An attempt given up for lost is still watched: its refusal, and what that cost, is what was waited for.
-  if (!ANSWER_AWAITED.includes(attempt.status)) return null;
+  // So is the cost of one that was taken for never made.
+  const isCost = attempt.status === 'FAILED_BEFORE_ACCEPT' && attempt.costAmount === null;
+  const isNews = isCost && attempt.jobId === null && outcome.charge !== null;
+  if (!ANSWER_AWAITED.includes(attempt.status) && !isNews) return null;
   const now = context.clock.now();
   const policy = FAILURE_POLICIES[outcome.failure];
   const verdict = judgeRetry('submit', {

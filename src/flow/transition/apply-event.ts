@@ -1,7 +1,7 @@
 import type { Attempt } from '../../domain/attempt/attempt';
 import { isAttemptSettled } from '../../domain/attempt/statuses';
 import type { Settlement } from '../../domain/billing/settlement';
-import { decide } from '../../domain/generation/decide';
+import { decide, isAdoption } from '../../domain/generation/decide';
 import type { Decision, Step, TaskFacts } from '../../domain/generation/decision';
 import { evolve } from '../../domain/generation/evolve';
 import { isTerminal } from '../../domain/generation/statuses';
@@ -23,6 +23,8 @@ export interface Applied {
   readonly attempt: Attempt | null;
   /** The attempt's slot may be given back, after the commit. */
   readonly freeSlot: boolean;
+  /** A newer attempt that had not left and gave way to the one that was found; its slot is free too. */
+  readonly withdrawn?: Attempt;
 }
 
 /**
@@ -35,6 +37,35 @@ export const applyEvent = async (
   tx: Stores,
   input: EventInput,
 ): Promise<Applied> => {
+  const withdrawn = await withdrawUnsent(context, tx, input);
+  if (withdrawn?.attempt == null) return applyOne(context, tx, input);
+  const applied = await applyOne(context, tx, { ...input, task: withdrawn.task });
+  return { ...applied, withdrawn: withdrawn.attempt };
+};
+
+/**
+ * A job of an earlier attempt was found just when a newer one was to be sent. Both rows are locked, and NEW → SENDING
+ * needs them: what has not left is withdrawn, so that the job which is paid for already is the only one.
+ */
+const withdrawUnsent = async (
+  context: FlowContext,
+  tx: Stores,
+  { task, attempt, event, origin }: EventInput,
+): Promise<Applied | null> => {
+  if (task.status !== 'DISPATCHING' || attempt === null) return null;
+  if (attempt.attemptNo === task.currentAttemptNo) return null;
+  if (
+    !isAdoption({ status: attempt.status, hasJob: attempt.jobId !== null, isCurrent: false }, event)
+  )
+    return null;
+  const attempts = await tx.attempts.listOfTask(task.id);
+  const newer = attempts.find((each) => each.attemptNo === task.currentAttemptNo);
+  const locked = newer?.status === 'NEW' ? await tx.attempts.lock(newer.id) : null;
+  if (locked?.status !== 'NEW') return null;
+  return applyOne(context, tx, { task, attempt: locked, event: { type: 'never_sent' }, origin });
+};
+
+const applyOne = async (context: FlowContext, tx: Stores, input: EventInput): Promise<Applied> => {
   const now = context.clock.now();
   const decision = decide(factsOf(input, await othersAreOver(tx, input)), input.event);
   const freeSlot = decision.effects.some((effect) => effect.kind === 'FREE_SLOT');
@@ -54,12 +85,13 @@ export const applyEvent = async (
 };
 
 /**
- * Whether a cancel waits for nothing but the attempt that the event speaks of. Asked only where it decides: of an earlier
- * attempt, which was given up for lost, while a cancel waits.
+ * Whether a cancel waits for nothing but the attempt that the event speaks of. Asked only where it decides: of one that
+ * is not the current one, or that was taken for never made, while a cancel waits.
  */
 const othersAreOver = async (tx: Stores, { task, attempt }: EventInput): Promise<boolean> => {
   if (task.status !== 'CANCEL_REQUESTED' || attempt === null) return false;
-  if (attempt.attemptNo === task.currentAttemptNo) return false;
+  const isCurrent = attempt.attemptNo === task.currentAttemptNo;
+  if (isCurrent && attempt.status !== 'FAILED_BEFORE_ACCEPT') return false;
   const others = (await tx.attempts.listOfTask(task.id)).filter(({ id }) => id !== attempt.id);
   return others.every(({ status }) => isAttemptSettled(status));
 };
@@ -127,6 +159,8 @@ const attemptTimes = (
   if (to === 'ACKED' || to === 'RUNNING') {
     return {
       acceptedAt: attempt.acceptedAt ?? now,
+      // It may have been taken for never made.
+      completedAt: null,
       leaseOwner: null,
       leaseUntil: null,
       nextPollAt: attempt.nextPollAt ?? new Date(now.getTime() + context.settings.pollMsFirst),
@@ -278,6 +312,7 @@ const evolveContext = (
 ): Parameters<typeof evolve>[2] => ({
   now,
   retryAt: input.retryAt ?? null,
+  attempt: input.attempt,
   cancelReason: input.event.type === 'cancel_requested' ? input.event.reason : null,
   cancelOutcome: decision.cancelOutcome,
   recoveryWindowMs: context.settings.recoveryWindowMs,

@@ -18,7 +18,7 @@ const LAW: readonly (readonly [from: AttemptStatus, to: string])[] = [
   ['SUCCEEDED', ''],
   ['FAILED', ''],
   ['CANCELED', ''],
-  ['FAILED_BEFORE_ACCEPT', ''],
+  ['FAILED_BEFORE_ACCEPT', 'ACKED RUNNING SUCCEEDED FAILED CANCELED'],
 ];
 
 describe('the law of an attempt', () => {

@@ -21,6 +21,7 @@ const patchOf = (
     cancelReason: null,
     cancelOutcome: null,
     recoveryWindowMs: 60_000,
+    attempt: null,
     error: null,
     ...context,
   });
@@ -154,5 +155,31 @@ describe('what a step changes in the row', () => {
       { event: 'review_rejected', to: 'SUCCEEDED' },
     );
     expect(review).toEqual({});
+  });
+});
+
+describe('a job of an earlier attempt that is found', () => {
+  const attempt = { attemptNo: 1, providerId: 'first', accountId: 'first-main' };
+  const later = { currentAttemptNo: 2, selectedProvider: 'second' } as const;
+  const step: Step = { event: 'earlier_attempt_job_found', to: 'SUBMITTED' };
+
+  it.each(['QUEUED', 'RETRY_WAIT'] as const)('makes it the current one at %s', (status) => {
+    expect(patchOf({ status, ...later }, step, { attempt })).toMatchObject({
+      currentAttemptNo: 1,
+      selectedProvider: 'first',
+      selectedAccount: 'first-main',
+    });
+  });
+
+  it('is a duplicate where a newer one is under way: that one stays current', () => {
+    expect(patchOf({ status: 'SUBMITTED', ...later }, step, { attempt })).toEqual({});
+  });
+
+  it('leaves its number free: the next attempt is the one after the newest', () => {
+    const claim: Step = { event: 'dispatch_claimed', to: 'DISPATCHING' };
+    const third = { ...attempt, attemptNo: 3 };
+    expect(patchOf({ status: 'QUEUED', currentAttemptNo: 1 }, claim, { attempt: third })).toEqual(
+      expect.objectContaining({ currentAttemptNo: 3 }),
+    );
   });
 });

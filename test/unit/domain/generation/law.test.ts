@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type AttemptStatus,
   ATTEMPT_STATUSES,
   ATTEMPT_STATUS_PAIRS,
   holdsSlot,
@@ -96,6 +97,9 @@ const endOf = ({ facts, decision }: Judged): TaskStatus =>
 const has = ({ decision }: Judged, kind: string): boolean =>
   decision.effects.some((effect) => effect.kind === kind);
 
+const holdsOrHas = (to: AttemptStatus | null): boolean =>
+  to !== null && (holdsSlot(to) || to === 'SUCCEEDED');
+
 const show = ({ facts, event, decision }: Judged): string =>
   JSON.stringify({ facts, event, decision });
 
@@ -174,15 +178,41 @@ describe('the law of a generation', () => {
     ).toEqual([]);
   });
 
-  it('moves a task by news of an older attempt only to record a duplicate', () => {
+  it('moves a task by news of an older attempt only to adopt its job, where nothing else is under way', () => {
+    const waits: readonly TaskStatus[] = ['QUEUED', 'RETRY_WAIT'];
     expect(
       offenders(
         (judged) =>
           judged.facts.attempt?.isCurrent === false &&
           speaksOfAttempt(judged.event) &&
-          endOf(judged) !== judged.facts.status,
+          endOf(judged) !== judged.facts.status &&
+          !(waits.includes(judged.facts.status) && holdsOrHas(judged.decision.attemptTo)),
       ),
     ).toEqual([]);
+  });
+
+  it('leaves no attempt that was sent without the job that turns up for it', () => {
+    const sent: readonly string[] = ['SENDING', 'UNKNOWN', 'ABANDONED', 'FAILED_BEFORE_ACCEPT'];
+    const isSight = ({ event }: Judged): boolean =>
+      event.type === 'job_observed' || event.type === 'provider_accepted';
+    expect(
+      offenders((judged) => {
+        const { attempt } = judged.facts;
+        if (attempt === null || attempt.hasJob || !sent.includes(attempt.status)) return false;
+        return isSight(judged) && isLegal(judged) && judged.decision.attemptTo === null;
+      }),
+    ).toEqual([]);
+  });
+
+  it('takes no second attempt while the job of an earlier one is in sight', () => {
+    const waits: readonly TaskStatus[] = ['QUEUED', 'RETRY_WAIT'];
+    const over: readonly string[] = ['ABANDONED', 'FAILED_BEFORE_ACCEPT'];
+    const wrong = ALL.filter(({ facts, event }) => {
+      const { attempt, status } = facts;
+      if (attempt === null || attempt.hasJob || !over.includes(attempt.status)) return false;
+      return waits.includes(status) && event.type === 'job_observed' && event.job === 'RUNNING';
+    }).filter((judged) => endOf(judged) !== 'RUNNING');
+    expect(wrong.map(show)).toEqual([]);
   });
 
   it('never fails for good, never retries, while a submit is in doubt', () => {

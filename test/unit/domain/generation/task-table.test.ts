@@ -59,8 +59,19 @@ follows(
   QUEUED/ABANDONED     | operator_bound                 | earlier_attempt_job_found → SUBMITTED, attempt ACKED
   QUEUED/ABANDONED     | confirmed_not_created          | ignored ALREADY_PAST, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
   QUEUED/FAILED        | observed FAILED                | ignored ALREADY_PAST
-  QUEUED/FAILED_BEFORE_ACCEPT | observed RUNNING        | ignored NOT_LISTED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
-  QUEUED/FAILED_BEFORE_ACCEPT | observed FAILED         | ignored NOT_LISTED, finding DUPLICATE_PROVIDER_JOB
+  QUEUED/FAILED_BEFORE_ACCEPT | observed QUEUED         | earlier_attempt_job_found → SUBMITTED, attempt ACKED
+  QUEUED/FAILED_BEFORE_ACCEPT | observed RUNNING        | earlier_attempt_job_found → SUBMITTED provider_running → RUNNING, attempt RUNNING
+  QUEUED/FAILED_BEFORE_ACCEPT | provider_accepted       | earlier_attempt_job_found → SUBMITTED, attempt ACKED
+  QUEUED/FAILED_BEFORE_ACCEPT | submit_rejected charged | ignored ALREADY_PAST, attempt FAILED, FREE_SLOT
+  QUEUED/FAILED_BEFORE_ACCEPT | submit_rejected         | ignored NO_NEWS
+  QUEUED/FAILED_BEFORE_ACCEPT | observed FAILED         | earlier_attempt_job_found → SUBMITTED provider_failed → FAILED_FINAL, attempt FAILED, CLOSE_HOLD, FREE_SLOT
+  RETRY_WAIT/FAILED_BEFORE_ACCEPT | observed SUCCEEDED with-output | earlier_attempt_job_found → SUBMITTED provider_succeeded → OUTPUT_FETCHING, attempt SUCCEEDED, REQUEST_FETCH, FREE_SLOT
+  RETRY_WAIT/FAILED_BEFORE_ACCEPT | observed FAILED may-retry | earlier_attempt_job_found → SUBMITTED provider_failed → RETRY_WAIT, attempt FAILED, FREE_SLOT
+  QUEUED/ABANDONED earlier | observed QUEUED             | earlier_attempt_job_found → SUBMITTED, attempt ACKED
+  QUEUED/FAILED_BEFORE_ACCEPT earlier | observed RUNNING | earlier_attempt_job_found → SUBMITTED provider_running → RUNNING, attempt RUNNING
+  RETRY_WAIT/ABANDONED earlier | observed FAILED          | ignored NOT_CURRENT_ATTEMPT, attempt FAILED, finding DUPLICATE_PROVIDER_JOB, FREE_SLOT
+  QUEUED/CANCELED no-job  | observed RUNNING             | ignored NOT_LISTED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
+  DISPATCHING/NEW         | never_sent                   | → RETRY_WAIT, attempt CANCELED, FREE_SLOT
   `,
 );
 
@@ -205,6 +216,10 @@ follows(
   CANCEL_REQUESTED/ABANDONED | observed RUNNING               | provider_job_found → CANCEL_REQUESTED, attempt RUNNING, REQUEST_CANCEL
   CANCEL_REQUESTED/SENDING   | submit_ambiguous               | → CANCEL_REQUESTED, attempt UNKNOWN, REQUEST_RECONCILE
   CANCEL_REQUESTED/SENDING   | lease_lost                     | → CANCEL_REQUESTED, attempt UNKNOWN, REQUEST_RECONCILE
+  CANCEL_REQUESTED/FAILED_BEFORE_ACCEPT | observed RUNNING    | provider_job_found → CANCEL_REQUESTED, attempt RUNNING, REQUEST_CANCEL
+  CANCEL_REQUESTED/FAILED_BEFORE_ACCEPT | provider_accepted   | → CANCEL_REQUESTED, attempt ACKED, REQUEST_CANCEL
+  CANCEL_REQUESTED/FAILED_BEFORE_ACCEPT | observed FAILED     | ignored ALREADY_PAST, attempt FAILED, FREE_SLOT
+  CANCEL_REQUESTED/FAILED_BEFORE_ACCEPT others-over | observed FAILED | provider_failed → CANCELED, attempt FAILED, outcome MOOT, CLOSE_HOLD, FREE_SLOT
   CANCEL_REQUESTED/NEW       | lease_lost                     | → CANCEL_REQUESTED, REQUEST_DISPATCH
   CANCEL_REQUESTED/ACKED     | lease_lost                     | ignored NO_NEWS
   CANCEL_REQUESTED/ACKED     | observed QUEUED                | ignored NO_NEWS
@@ -251,7 +266,8 @@ follows(
   CANCEL_REQUESTED/ABANDONED earlier | observed QUEUED               | earlier_attempt_job_found → CANCEL_REQUESTED, attempt ACKED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
   OUTPUT_FETCHING/ABANDONED earlier | observed QUEUED                | earlier_attempt_job_found → OUTPUT_FETCHING, attempt ACKED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
   POST_PROCESSING/ABANDONED earlier | observed QUEUED                | earlier_attempt_job_found → POST_PROCESSING, attempt ACKED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
-  QUEUED/ABANDONED earlier          | observed QUEUED                | ignored NOT_CURRENT_ATTEMPT, attempt ACKED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
+  DISPATCHING/FAILED_BEFORE_ACCEPT earlier | observed QUEUED         | earlier_attempt_job_found → DISPATCHING, attempt ACKED, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
+  RUNNING/FAILED_BEFORE_ACCEPT earlier | observed SUCCEEDED with-output | earlier_attempt_job_found → RUNNING, attempt SUCCEEDED, finding DUPLICATE_PROVIDER_JOB, FREE_SLOT
   SUBMIT_UNKNOWN/ABANDONED earlier  | confirmed_not_created          | ignored NOT_CURRENT_ATTEMPT, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
   DISPATCHING/ABANDONED earlier     | submit_rejected may-retry      | ignored NOT_CURRENT_ATTEMPT, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
   CANCEL_REQUESTED/RUNNING earlier  | cancel_confirmed               | ignored NOT_CURRENT_ATTEMPT, attempt CANCELED, FREE_SLOT
@@ -287,6 +303,9 @@ follows(
   EXPIRED/UNKNOWN        | confirmed_not_created          | ignored TERMINAL, attempt FAILED_BEFORE_ACCEPT, FREE_SLOT
   EXPIRED/UNKNOWN        | undecidable_window_over        | ignored TERMINAL, attempt ABANDONED, finding COST_RISK_UNKNOWN_SUBMIT, FREE_SLOT
   SUCCEEDED/ABANDONED earlier | observed SUCCEEDED with-output | ignored TERMINAL, attempt SUCCEEDED, FREE_SLOT, finding LATE_RESULT
-  FAILED_FINAL/FAILED_BEFORE_ACCEPT | observed RUNNING    | ignored TERMINAL, finding DUPLICATE_PROVIDER_JOB, REQUEST_CANCEL
+  FAILED_FINAL/FAILED_BEFORE_ACCEPT | observed RUNNING    | ignored TERMINAL, attempt RUNNING, finding COST_RISK_UNKNOWN_SUBMIT, REQUEST_CANCEL
+  CANCELED/FAILED_BEFORE_ACCEPT | observed SUCCEEDED with-output | ignored TERMINAL, attempt SUCCEEDED, FREE_SLOT, finding COST_RISK_UNKNOWN_SUBMIT, finding LATE_RESULT
+  EXPIRED/FAILED_BEFORE_ACCEPT  | provider_accepted       | ignored TERMINAL, attempt ACKED, finding COST_RISK_UNKNOWN_SUBMIT, REQUEST_CANCEL
+  CANCELED/FAILED_BEFORE_ACCEPT | submit_rejected charged | ignored TERMINAL, attempt FAILED, FREE_SLOT
   `,
 );

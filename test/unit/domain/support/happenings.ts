@@ -143,6 +143,12 @@ const ofAttempt = (world: SimulatedWorld, attempt: SimulatedAttempt, luck: numbe
   if (attempt.status === 'UNKNOWN' || attempt.status === 'ABANDONED') {
     list.push(...reconciliations(world, attempt, luck, happen));
   }
+  if (attempt.status === 'FAILED_BEFORE_ACCEPT' && attempt.sent && attempt.truth === null) {
+    list.push(() => {
+      world.arriveLate(attempt);
+      return null;
+    });
+  }
   const { truth } = attempt;
   if (truth !== null) {
     list.push(...ofJob(world, attempt, truth, luck));

@@ -6,7 +6,7 @@ import {
 } from '../../../../src/domain/attempt/statuses';
 import { ledgerKeys, type LedgerKind } from '../../../../src/domain/billing/outcomes';
 import { settle, type ChargeKnowledge } from '../../../../src/domain/billing/settlement';
-import { decide } from '../../../../src/domain/generation/decide';
+import { decide, isAdoption } from '../../../../src/domain/generation/decide';
 import type {
   Decision,
   FindingKind,
@@ -43,6 +43,8 @@ export interface SimulatedAttempt {
   sent: boolean;
   answered: boolean;
   watched: boolean;
+  /** Its request reached the provider after it was taken for never made. */
+  late: boolean;
   hasSlot: boolean;
   cancelAsked: boolean;
   charge: ChargeKnowledge;
@@ -77,6 +79,7 @@ export class SimulatedWorld {
 
   /** Judges and commits one event, as the flow does in one transaction. */
   apply(event: TaskEvent, attempt: SimulatedAttempt | null): Applied {
+    this.withdrawUnsent(event, attempt);
     const before = this.task;
     const decision = decide(this.factsFor(attempt), event);
     this.moveAttempt(attempt, decision.attemptTo);
@@ -86,10 +89,26 @@ export class SimulatedWorld {
       if (effect.kind === 'FREE_SLOT' && attempt !== null) this.freeSlot(attempt);
     }
     if (decision.kind === 'MOVE') {
-      for (const step of decision.steps) this.moveTask(step, event, decision);
+      for (const step of decision.steps) this.moveTask(step, event, decision, attempt);
       if (decision.effects.some(({ kind }) => kind === 'CLOSE_HOLD')) this.closeHold();
     }
     return { event, attempt, before, decision };
+  }
+
+  /** The request arrives after its absence was believed: a job all the same. */
+  arriveLate(attempt: SimulatedAttempt): void {
+    const jobId = `job-${attempt.no}`;
+    attempt.truth = { jobId, status: 'QUEUED', hasOutputs: false, past: ['QUEUED'] };
+    attempt.late = true;
+  }
+
+  /** As the flow does under the locks, before the event of an earlier attempt's job itself. */
+  private withdrawUnsent(event: TaskEvent, attempt: SimulatedAttempt | null): void {
+    const newer = this.current;
+    if (this.task.status !== 'DISPATCHING' || newer?.status !== 'NEW') return;
+    if (attempt === null || attempt === newer) return;
+    const facts = { status: attempt.status, hasJob: attempt.jobId !== null, isCurrent: false };
+    if (isAdoption(facts, event)) this.apply({ type: 'never_sent' }, newer);
   }
 
   /** The reservation comes before the step and may be refused; here the balance always suffices. */
@@ -204,6 +223,7 @@ export class SimulatedWorld {
       sent: false,
       answered: false,
       watched: true,
+      late: false,
       hasSlot: true,
       cancelAsked: false,
       charge: { kind: 'UNKNOWN' },
@@ -227,7 +247,12 @@ export class SimulatedWorld {
     attempt.hasSlot = false;
   }
 
-  private moveTask(step: Step, event: TaskEvent, decision: Decision): void {
+  private moveTask(
+    step: Step,
+    event: TaskEvent,
+    decision: Decision,
+    attempt: SimulatedAttempt | null,
+  ): void {
     this.tick += 1;
     const now = new Date(this.tick * 1000);
     const from = this.task.status;
@@ -237,6 +262,12 @@ export class SimulatedWorld {
       cancelReason: event.type === 'cancel_requested' ? event.reason : null,
       cancelOutcome: decision.kind === 'MOVE' ? decision.cancelOutcome : null,
       recoveryWindowMs: 60_000,
+      attempt: {
+        attemptNo:
+          step.event === 'dispatch_claimed' ? this.attempts.length + 1 : (attempt?.no ?? 0),
+        providerId: 'provider',
+        accountId: 'account',
+      },
       error: null,
     });
     this.task = {

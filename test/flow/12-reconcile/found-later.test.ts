@@ -1,0 +1,137 @@
+import type { Attempt } from '../../../src/domain/attempt/attempt';
+import { decideUnknownSubmit } from '../../../src/flow/operate/decide-unknown-submit';
+import { rebuildSlots } from '../../../src/flow/reconcile/recover-resources';
+import { useFlow, type Flow } from '../../support/flow-harness';
+import { reduceAll, say } from '../../support/flow/observations';
+import { ORDER } from '../../support/flow/operator';
+
+const open = useFlow();
+
+/** A job whose answer was lost, and that a person, in good faith, declares never made. */
+const declareAbsent = async (flow: Flow): Promise<{ id: string; first: Attempt }> => {
+  const { id } = await flow.submit({ fault: ['answer_lost', 'hang'] });
+  await flow.look(
+    `UPDATE generation_requests SET body = jsonb_set(body, '{providerOptions}', '{"fault": "hang"}')`,
+  );
+  const order = { verdict: 'DECLARE_ABSENT' as const, jobId: null, ...ORDER };
+  await decideUnknownSubmit(flow.context, flow.provider, (await flow.attempt(id)).id, order);
+  expect((await flow.task(id)).status).toBe('RETRY_WAIT');
+  const first = await flow.attempt(id);
+  expect(first).toMatchObject({ status: 'FAILED_BEFORE_ACCEPT', jobId: null });
+  return { id, first };
+};
+
+/** Its own callback comes at last. */
+const turnUp = async (flow: Flow, id: string, first: Attempt, status: 'RUNNING' | 'FAILED') => {
+  const job = (await flow.jobs(id)).find(({ request }) => request.reference === first.requestKey);
+  if (job === undefined) throw new Error('the provider has no job');
+  await say(flow, { ...first, jobId: job.id }, { status, rawStatus: status.toLowerCase() });
+  await reduceAll(flow);
+  return job.id;
+};
+
+const slotsInUse = async (flow: Flow) => (await flow.slots.usage(['platform']))['platform'] ?? 0;
+
+const expectAdopted = async (flow: Flow, id: string, jobId: string): Promise<void> => {
+  expect(await flow.task(id)).toMatchObject({
+    status: 'RUNNING',
+    currentAttemptNo: 1,
+    scheduleAt: null,
+    settledMicros: null,
+  });
+  const [first] = await flow.attempts(id);
+  expect(first).toMatchObject({ status: 'RUNNING', jobId, completedAt: null });
+  expect(first?.nextPollAt).not.toBeNull();
+  expect(await flow.findings()).toEqual([]);
+  expect(await flow.ledger(id)).toMatchObject([{ kind: 'RESERVE' }]);
+  await rebuildSlots(flow.context, flow.slots);
+  expect(await slotsInUse(flow)).toBe(1);
+  // Nothing more is sent for it.
+  flow.clock.advance(60_000);
+  await flow.runPass();
+  await flow.relay();
+  await flow.deliver('provider');
+  expect(await flow.jobs(id)).toHaveLength(1);
+};
+
+describe('a job that turns up after its absence was believed', () => {
+  it('is adopted while the task waits for its retry: no second job is paid', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    const jobId = await turnUp(flow, id, first, 'RUNNING');
+    expect(await flow.attempts(id)).toHaveLength(1);
+    await expectAdopted(flow, id, jobId);
+  });
+
+  it('is adopted while the task is queued', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    await flow.look(`UPDATE tenants SET status = 'PAUSED'`);
+    await flow.runPass();
+    expect((await flow.task(id)).status).toBe('QUEUED');
+    const jobId = await turnUp(flow, id, first, 'RUNNING');
+    await flow.look(`UPDATE tenants SET status = 'ACTIVE'`);
+    expect(await flow.attempts(id)).toHaveLength(1);
+    await expectAdopted(flow, id, jobId);
+  });
+
+  it('is adopted while the next attempt has not left: that one is withdrawn, and its slot free', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    await flow.runPass();
+    expect((await flow.attempts(id)).map(({ status }) => status)).toEqual([
+      'FAILED_BEFORE_ACCEPT',
+      'NEW',
+    ]);
+    const jobId = await turnUp(flow, id, first, 'RUNNING');
+    expect((await flow.attempts(id))[1]).toMatchObject({ status: 'CANCELED', jobId: null });
+    expect(await slotsInUse(flow)).toBe(0);
+    await expectAdopted(flow, id, jobId);
+  });
+
+  it('fails like any other: the next attempt has a number of its own', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    await flow.runPass();
+    await turnUp(flow, id, first, 'RUNNING');
+    await turnUp(flow, id, first, 'FAILED');
+    expect((await flow.task(id)).status).toBe('RETRY_WAIT');
+    flow.clock.advance(60_000);
+    await flow.runPass();
+    expect((await flow.task(id)).currentAttemptNo).toBe(3);
+    expect((await flow.attempts(id)).map(({ status }) => status)).toEqual([
+      'FAILED',
+      'CANCELED',
+      'NEW',
+    ]);
+  });
+
+  it('is a duplicate once the next attempt was sent: stopped, a finding, and bound to its attempt', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    await flow.runPass();
+    await flow.relay();
+    await flow.deliver('provider');
+    expect((await flow.attempts(id))[1]?.status).toBe('ACKED');
+    const jobId = await turnUp(flow, id, first, 'RUNNING');
+    expect(await flow.task(id)).toMatchObject({ status: 'SUBMITTED', currentAttemptNo: 2 });
+    expect((await flow.attempts(id))[0]).toMatchObject({ status: 'RUNNING', jobId });
+    expect(await flow.findings()).toEqual(['DUPLICATE_PROVIDER_JOB']);
+    await flow.relay();
+    await flow.deliver('provider');
+    expect((await flow.jobReached(id, 'canceled')).id).toBe(jobId);
+  });
+
+  it('after the end is stopped, bound and a cost risk; the credits stay returned', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    const before = await flow.balance();
+    await flow.cancel(id);
+    expect((await flow.task(id)).status).toBe('CANCELED');
+    const jobId = await turnUp(flow, id, first, 'RUNNING');
+    expect((await flow.task(id)).status).toBe('CANCELED');
+    expect((await flow.attempts(id))[0]).toMatchObject({ status: 'RUNNING', jobId });
+    expect(await flow.findings()).toEqual(['COST_RISK_UNKNOWN_SUBMIT']);
+    expect((await flow.balance()).heldMicros).toBe(before.heldMicros - 6_000_000n);
+  });
+});
