@@ -1,5 +1,6 @@
 const { spawnSync } = require('node:child_process');
 const { accessSync, constants, statSync } = require('node:fs');
+const { homedir } = require('node:os');
 const path = require('node:path');
 
 const requirements = require('./requirements.json');
@@ -34,7 +35,7 @@ function findPrograms(requirement, environment = process.env) {
   if (requirement.anyCommand !== undefined) {
     const candidates = [
       ...requirement.anyCommand.map((name) => findCommand(name, environment)),
-      ...requirement.anyFile.filter(isProgram),
+      ...[...requirement.anyFile, ...cacheFiles(requirement)].filter(isProgram),
     ];
     const found = candidates.find((file) => file !== undefined);
     return found === undefined ? undefined : [found];
@@ -44,6 +45,11 @@ function findPrograms(requirement, environment = process.env) {
   const { majorMin } = requirement;
   if (majorMin !== undefined && !(readMajorVersion(programs[0]) >= majorMin)) return undefined;
   return programs;
+}
+
+/** What CI builds once for this account, so that nobody needs it on the PATH. */
+function cacheFiles({ cacheFile }) {
+  return cacheFile === undefined ? [] : [path.join(homedir(), '.cache', 'aivedio', cacheFile)];
 }
 
 /** `java -version` writes `openjdk version "17.0.15"`, on standard error. */

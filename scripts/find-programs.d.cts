@@ -7,6 +7,8 @@ export interface Requirement {
   readonly anyCommand?: readonly string[];
   readonly anyFile?: readonly string[];
   readonly npmPackages?: readonly string[];
+  /** Below the cache folder of this account. */
+  readonly cacheFile?: string;
   readonly majorMin?: number;
   readonly debian: string;
   readonly macos: string;

@@ -30,14 +30,22 @@ const savePlaylist = async (url: string, target: string): Promise<void> => {
   if (!response.ok) throw new Error(`${path.basename(target)}: HTTP ${response.status}`);
   const text = await response.text();
   await mkdir(path.dirname(target), { recursive: true });
-  await writeFile(target, text);
-  for (const reference of referencesOf(text)) {
+  const references = referencesOf(text);
+  await writeFile(
+    target,
+    references.reduce((kept, each) => kept.replaceAll(each, placeOf(each)), text),
+  );
+  for (const reference of references) {
     const from = new URL(reference, url).href;
-    const to = path.join(path.dirname(target), reference);
-    if (reference.endsWith('.m3u8')) await savePlaylist(from, to);
+    const to = path.join(path.dirname(target), placeOf(reference));
+    if (to.endsWith('.m3u8')) await savePlaylist(from, to);
     else await download(from, to);
   }
 };
+
+/** Another store signs each file by itself, in a whole URL: on disk it lies beside its playlist. */
+const placeOf = (reference: string): string =>
+  /^https?:/.test(reference) ? path.basename(new URL(reference).pathname) : reference;
 
 /** Relative URIs of a playlist: lines that are no tags, and URI attributes of tags. */
 const referencesOf = (playlist: string): string[] => {

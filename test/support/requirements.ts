@@ -2,7 +2,15 @@ import { findPrograms, requirements, type Requirement } from '../../scripts/find
 
 /** What some tests need besides Node, as listed in scripts/requirements.json. */
 export type RequirementName =
-  'redis' | 'postgres15' | 'pgbouncer' | 'promtool' | 'chromium' | 'rocketmq' | 'go';
+  | 'redis'
+  | 'postgres15'
+  | 'pgbouncer'
+  | 'promtool'
+  | 'chromium'
+  | 'rocketmq'
+  | 'go'
+  | 'helm'
+  | 'kubernetes-validate';
 
 /**
  * A `describe` whose tests run only where the machine has what they need. Elsewhere they are
