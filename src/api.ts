@@ -25,6 +25,7 @@ const main = async (): Promise<void> => {
   const prisma = createPrisma({
     connectionString: container.secrets.databaseUrl,
     max: config.poolMax,
+    statementTimeoutMs: config.behindPooler ? null : config.databaseLimits.statementTimeoutMs,
   });
   const server = await createApiServer({
     context,

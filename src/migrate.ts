@@ -12,8 +12,9 @@ const main = async (): Promise<void> => {
   if (config.databaseUrl === null)
     throw new Error('Set AIVEDIO_DATABASE_URL; `npm start` migrates the embedded server by itself');
   const log = createConsoleLog((line) => process.stdout.write(`${line}\n`));
-  await migrate(config.databaseUrl, log);
-  const first = await fillDatabase(config, config.databaseUrl, config.sandbox.url, log);
+  const url = config.databaseDirectUrl ?? config.databaseUrl;
+  await migrate(url, log);
+  const first = await fillDatabase(config, url, config.sandbox.url, log);
   if (first === null) return;
   log.info('First start: a tenant, credits and an API key were made. The key is shown only now.', {
     tenant: toPublicId('tenant', first.tenantId),

@@ -16,6 +16,12 @@ import {
   shapeObjectStore,
   type ObjectStoreConfig,
 } from './object-store-settings';
+import {
+  databaseProblems,
+  databaseShape,
+  shapeDatabase,
+  type DatabaseSettings,
+} from './database-settings';
 import { withSecretFiles } from './secret-files';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -29,6 +35,7 @@ const ms = (standard: number) => z.coerce.number().int().min(0).default(standard
 const schema = z.object({
   ...backEndShape,
   ...rocketmqShape,
+  ...databaseShape,
   ...objectStoreShape,
   AIVEDIO_ENV: z.enum(['development', 'production']).default('development'),
   /** Empty: the embedded server, kept below the data folder. */
@@ -111,7 +118,7 @@ const schema = z.object({
   AIVEDIO_RETENTION_DAYS: z.coerce.number().int().min(1).default(14),
 });
 
-export interface Config extends BackEnds, RocketmqSettings {
+export interface Config extends BackEnds, RocketmqSettings, DatabaseSettings {
   readonly objectStore: ObjectStoreConfig;
   readonly production: boolean;
   readonly databaseUrl: string | null;
@@ -179,6 +186,7 @@ export const readConfig = (
       ? [
           ...backEndProblems(parsed.data),
           ...rocketmqProblems(parsed.data),
+          ...databaseProblems(parsed.data),
           ...objectStoreProblems(parsed.data),
           ...productionProblems(parsed.data),
         ]
@@ -219,6 +227,7 @@ const shape = (values: Parsed): Config => {
   return {
     ...shapeBackEnds(values),
     ...shapeRocketmq(values),
+    ...shapeDatabase(values),
     objectStore: shapeObjectStore(values),
     production: values.AIVEDIO_ENV === 'production',
     databaseUrl: values.AIVEDIO_DATABASE_URL === '' ? null : values.AIVEDIO_DATABASE_URL,

@@ -103,8 +103,6 @@ export interface Container {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const STATEMENT_TIMEOUT_MS = 15_000;
-const IDLE_IN_TRANSACTION_MS = 30_000;
 const RING_BURST_MS = 5;
 const CATALOG_AGE_MS = 1_000;
 
@@ -136,19 +134,19 @@ export const createContainer = (
       synchronousCommit,
       preferIndexes: synchronousCommit === 'off',
       connectionTimeoutMs: CONNECT_TIMEOUT_MS,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS,
+      behindPooler: config.behindPooler,
+      ...config.databaseLimits,
     });
   const facts = pool(config.poolMax, 'on', '');
   // Bus, slots and moves can all be rebuilt from the facts: their commits need not wait for the disk.
   const rebuildable = pool(Math.max(2, Math.floor(config.poolMax / 2)), 'off', ' bus');
   addDatabaseHealth(health, facts);
   const heard: Listeners = new Map();
-  const bell = overhear(createBell(config, secrets.databaseUrl, log), heard);
+  const bell = overhear(createBell(config, secrets.databaseDirectUrl, log), heard);
   const looks = createLookBounds();
   const handOver = wireHandOver({ config, rebuildable, clock, log });
   const redis = wireRedis({ config, name, log, health });
-  const pubSub = wirePubSub({ config, databaseUrl: secrets.databaseUrl, redis, log });
+  const pubSub = wirePubSub({ config, databaseUrl: secrets.databaseDirectUrl, redis, log });
   const { ledgerWaitMs } = config;
   const uow = rememberCatalog(
     meteredUnitOfWork(

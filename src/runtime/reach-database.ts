@@ -19,7 +19,8 @@ export interface ReachedDatabase {
  */
 export const reachDatabase = async (config: Config, log: Log): Promise<ReachedDatabase> => {
   if (config.databaseUrl !== null) {
-    return { url: config.databaseUrl, stop: () => Promise.resolve() };
+    // A look wants one session from its beginning to its end.
+    return { url: config.databaseDirectUrl ?? config.databaseUrl, stop: () => Promise.resolve() };
   }
   const dataDir = path.join(config.dataDir, 'postgres');
   if (!existsSync(dataDir)) {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Variables that carry a secret: each may also come as `<NAME>_FILE`, the path of a file that holds it, as secret stores mount them. */
 export const SECRET_VARIABLES = [
   'AIVEDIO_DATABASE_URL',
+  'AIVEDIO_DATABASE_DIRECT_URL',
   'AIVEDIO_SIGNING_SECRET',
   'AIVEDIO_SANDBOX_API_KEY',
   'AIVEDIO_SANDBOX_WEBHOOK_SECRET',

@@ -37,6 +37,8 @@ export const writeEmbeddedState = (dataDir: string, state: EmbeddedState): void 
 
 export interface ResolvedSecrets {
   readonly databaseUrl: string;
+  /** The server itself, where `databaseUrl` names a pooler before it. */
+  readonly databaseDirectUrl: string;
   readonly signingSecret: string;
   readonly sandbox: {
     readonly url: string;
@@ -63,7 +65,12 @@ export const resolveSecrets = (config: Config): ResolvedSecrets => {
     url !== null && apiKey !== null && webhookSecret !== null
       ? { url, apiKey, webhookSecret }
       : null;
-  return { databaseUrl, signingSecret, sandbox: given ?? state?.sandbox ?? null };
+  return {
+    databaseUrl,
+    databaseDirectUrl: config.databaseDirectUrl ?? databaseUrl,
+    signingSecret,
+    sandbox: given ?? state?.sandbox ?? null,
+  };
 };
 
 /** A key of its own for each use, from the one secret. */

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 
 import { isConnectionFault, isRepeatable, isStalePlan } from './database-errors';
+import { transactionSettingsOf } from './pool';
 
 const REPEATS_MAX = 3;
 /** Lets the other transaction finish; at once, the two would often meet again. */
@@ -16,11 +17,12 @@ export interface Database {
   atomically<T>(work: (db: Database) => Promise<T>): Promise<T>;
 }
 
-export const transactionDatabase = (client: PoolClient): Database => {
+const transactionDatabase = (client: PoolClient, settings: string | null): Database => {
   const db: Database = {
-    execute: (query) => {
+    execute: ({ name, ...unnamed }) => {
       holdBackWrites(client);
-      return client.query<unknown[]>(query);
+      // Behind a pooler the next transaction may have a session that never saw this statement prepared.
+      return client.query<unknown[]>(settings === null ? { name, ...unnamed } : unnamed);
     },
     atomically: (work) => work(db),
   };
@@ -28,7 +30,11 @@ export const transactionDatabase = (client: PoolClient): Database => {
 };
 
 export const poolDatabase = (pool: Pool): Database => ({
-  execute: (query) => repeatOnCollision(() => withClient(pool, (client) => client.query(query))),
+  execute: (query) =>
+    transactionSettingsOf(pool) === null
+      ? repeatOnCollision(() => withClient(pool, (client) => client.query(query)))
+      : // Its limits would otherwise be those of the server, or of whoever had the session before.
+        runTransaction(pool, (db) => db.execute(query)),
   atomically: (work) => runTransaction(pool, work),
 });
 
@@ -37,18 +43,22 @@ export const poolDatabase = (pool: Pool): Database => ({
  * transactions are repeated from the start, a few times.
  */
 export const runTransaction = <T>(pool: Pool, work: (db: Database) => Promise<T>): Promise<T> =>
-  repeatOnCollision(() => withClient(pool, (client) => transactOnce(client, work)));
+  repeatOnCollision(() => {
+    const settings = transactionSettingsOf(pool);
+    return withClient(pool, (client) => transactOnce(client, settings, work));
+  });
 
 const transactOnce = async <T>(
   client: PoolClient,
+  settings: string | null,
   work: (db: Database) => Promise<T>,
 ): Promise<T> => {
   // BEGIN travels with the first statement, in one packet; it can only fail together with the connection.
   holdBackWrites(client);
-  const begun = client.query('BEGIN');
+  const begun = client.query(settings === null ? 'BEGIN' : `BEGIN; ${settings}`);
   begun.catch(() => undefined);
   try {
-    const result = await work(transactionDatabase(client));
+    const result = await work(transactionDatabase(client, settings));
     await begun;
     const { command } = await client.query('COMMIT');
     // Postgres answers COMMIT of a failed transaction with a quiet ROLLBACK.

@@ -19,7 +19,21 @@ export interface PoolOptions {
   readonly connectionTimeoutMs: number;
   readonly statementTimeoutMs: number;
   readonly idleInTransactionTimeoutMs: number;
+  /** For a lock that another transaction holds; 0, the default, leaves it to the statement's time. */
+  readonly lockTimeoutMs?: number;
+  /**
+   * A pooler that gives each transaction a session of its own choice is in between: it takes no settings at the start of a
+   * connection, and knows nothing of statements prepared in another session.
+   */
+  readonly behindPooler?: boolean;
 }
+
+/** What each transaction of a pool behind a pooler says first, instead of once for its session. */
+const transactionSettings = new WeakMap<Pool, string>();
+
+/** Null for a pool whose sessions are its own. */
+export const transactionSettingsOf = (pool: Pool): string | null =>
+  transactionSettings.get(pool) ?? null;
 
 /**
  * A pool whose rejections are `DatabaseUnavailableError` when the database is out of reach, of `pool.query` and of
@@ -28,20 +42,30 @@ export interface PoolOptions {
  * without waiting for the answers to earlier ones, and answered in order.
  */
 export const createPool = (options: PoolOptions): Pool => {
+  const { lockTimeoutMs = 0, synchronousCommit = 'on', behindPooler = false } = options;
+  const session = {
+    statement_timeout: options.statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
+  };
+  const modes = {
+    TimeZone: 'UTC',
+    synchronous_commit: synchronousCommit,
+    ...(options.preferIndexes === true
+      ? { enable_seqscan: 'off', enable_bitmapscan: 'off', enable_sort: 'off' }
+      : {}),
+  };
   const pool = new Pool({
     connectionString: options.connectionString,
     max: options.max,
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectionTimeoutMs,
-    statement_timeout: options.statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
     keepAlive: true,
     pipeline: true,
     types: rowTypes,
-    options: settingsOf(options)
-      .map((setting) => `-c ${setting}`)
-      .join(' '),
+    ...(behindPooler ? {} : { ...session, options: asOptions(modes) }),
   });
+  if (behindPooler) transactionSettings.set(pool, asStatements({ ...session, ...modes }));
   translateRejections(pool, 'query');
   translateRejections(pool, 'connect');
   pool.on('connect', (client: PoolClient) => {
@@ -53,11 +77,17 @@ export const createPool = (options: PoolOptions): Pool => {
   return pool;
 };
 
-const settingsOf = ({ synchronousCommit = 'on', preferIndexes = false }: PoolOptions): string[] => [
-  'TimeZone=UTC',
-  `synchronous_commit=${synchronousCommit}`,
-  ...(preferIndexes ? ['enable_seqscan=off', 'enable_bitmapscan=off', 'enable_sort=off'] : []),
-];
+type Settings = Readonly<Record<string, string | number>>;
+
+const asOptions = (settings: Settings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+
+const asStatements = (settings: Settings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
+    .join('; ');
 
 /** The pool has dropped the client by then; who needs a connection next hears of the trouble, if it lasts. */
 const ignoreBrokenConnection = (): void => undefined;

@@ -39,14 +39,16 @@ export const examineDeployment = async (
   container.health.add({ name: 'clock', weight: 'INFORMATION', check: clockCheck });
   try {
     const parts = await lookTwice(container);
-    const isDatabaseThere = parts.some(({ name, ok }) => name === 'database' && ok);
+    const answers = (part: string): boolean => parts.some(({ name, ok }) => name === part && ok);
+    const isDatabaseThere = answers('database');
     const all: (Health & { readonly name: string })[] = [...parts];
     all.push(...(await startFindings(container)));
-    if (isDatabaseThere && parts.some(({ name, ok }) => name === 'migrations' && ok)) {
+    if (isDatabaseThere && answers('migrations')) {
       all.push(...(await askProviders(container)));
     }
     return all
-      .filter(({ name, ok }) => isDatabaseThere || ok || !NEEDS_DATABASE.includes(name))
+      .filter(({ name, ok }) => ok || isDatabaseThere || !NEEDS_DATABASE.includes(name))
+      .filter(({ name, ok }) => ok || answers('migrations') || !NEEDS_TABLES.includes(name))
       .map(({ name, ok, detail }) => ({
         ...{ name, ok, detail },
         remedy: ok ? null : remedyOf(name, detail),
@@ -57,12 +59,13 @@ export const examineDeployment = async (
   }
 };
 
-/** These ask the database: without it they would all say the same once more. */
-const NEEDS_DATABASE: readonly string[] = ['migrations', 'clock', 'admission', 'providers'];
+/** These ask the database, and some its tables: without them they would all say the same once more. */
+const NEEDS_TABLES: readonly string[] = ['admission', 'providers'];
+const NEEDS_DATABASE: readonly string[] = [...NEEDS_TABLES, 'migrations', 'clock'];
 
 const openClockCheck = ({ secrets }: Container) => {
   const clockPool = createPool({
-    ...{ connectionString: secrets.databaseUrl, max: 1, applicationName: 'aivedio doctor' },
+    ...{ connectionString: secrets.databaseDirectUrl, max: 1, applicationName: 'aivedio doctor' },
     connectionTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: CONNECT_TIMEOUT_MS,
     idleInTransactionTimeoutMs: CONNECT_TIMEOUT_MS,

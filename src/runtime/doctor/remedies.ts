@@ -2,6 +2,10 @@
 const REMEDIES: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   database: [
     [
+      /unsupported startup parameter|prepared statement/i,
+      'a pooler is in between: set AIVEDIO_DATABASE_POOLER=transaction, and AIVEDIO_DATABASE_DIRECT_URL to the server itself',
+    ],
+    [
       /password authentication|no password supplied|role .* does not exist/i,
       'put the right role and password into AIVEDIO_DATABASE_URL',
     ],
@@ -14,7 +18,10 @@ const REMEDIES: Readonly<Record<string, readonly (readonly [RegExp, string])[]>>
       /too many (clients|connections)|remaining connection slots/i,
       'raise max_connections of the server, or lower AIVEDIO_POOL_MAX of the processes',
     ],
-    [/certificate|SSL|TLS/i, 'see sslmode and sslrootcert in AIVEDIO_DATABASE_URL'],
+    [
+      /certificate|SSL|TLS|no encryption/i,
+      'sslmode=verify-full&sslrootcert=<file of the CA> in AIVEDIO_DATABASE_URL; see docs/postgres.md',
+    ],
     [/./, 'check host and port in AIVEDIO_DATABASE_URL, and that the server runs'],
   ],
   migrations: [[/./, 'npm run migrate, with AIVEDIO_DATABASE_URL set']],
