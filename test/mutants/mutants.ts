@@ -189,7 +189,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/flow/reconcile/resolve-unknown.ts',
-        from: 'now.getTime() - absentSince.getTime() >= provider.absenceGraceMs',
+        from: 'now.getTime() - Math.max(absentSince.getTime(), settledAtMs) >= provider.absenceGraceMs',
         to: 'true',
       },
     ],

@@ -26,6 +26,7 @@ export const seedSandboxCatalog = async (
       status: 'ACTIVE',
       undecidable_policy: 'EXPIRE',
       unknown_window_ms: 15 * 60_000,
+      create_settles_ms: 90_000,
       absence_grace_ms: 35_000,
       poll_interval_ms: 5_000,
       output_hosts: [host],

@@ -17,8 +17,8 @@ export type ReconcileDeps = Pick<ProviderDeps, 'gatewayOf' | 'accountOf' | 'slot
 
 /**
  * Resolves an unknown submit by asking the provider what it has of ours. A found job goes to the reducer like any other
- * observation. Absence counts only when the provider's list has not shown the job for a while: the request may still be on
- * its way. What cannot be decided within the provider's window ends by its recorded policy, never by a blind retry.
+ * observation. Absence counts only when the provider's list has not shown the job for a while after its slowest create
+ * would have been done: the request may still be on its way. Even then the attempt stays watched. What cannot be decided within the provider's window ends by its recorded policy, never by a blind retry.
  */
 export const createReconcileConsumer =
   (context: FlowContext, deps: ReconcileDeps): Consumer =>
@@ -37,7 +37,11 @@ export const createReconcileConsumer =
   };
 
 const isUnknown = (attempt: Attempt): boolean =>
-  attempt.jobId === null && (attempt.status === 'UNKNOWN' || attempt.status === 'ABANDONED');
+  attempt.jobId === null && (attempt.status === 'UNKNOWN' || isWatched(attempt));
+
+/** Given up for lost, or absent as far as a list or a person could tell: a job may turn up all the same. */
+const isWatched = ({ status, watchedUntil }: Attempt): boolean =>
+  status === 'ABANDONED' || (status === 'FAILED_BEFORE_ACCEPT' && watchedUntil !== null);
 
 const ask = async (
   context: FlowContext,
@@ -110,12 +114,18 @@ const judge = (
   absentSince: Date | null,
   now: Date,
 ): TaskEvent | null => {
-  if (absentSince !== null && now.getTime() - absentSince.getTime() >= provider.absenceGraceMs) {
+  // Believed absent once already: from here on only the job itself is news.
+  if (attempt.status === 'FAILED_BEFORE_ACCEPT') return null;
+  const sentAt = attempt.sentAt ?? attempt.createdAt;
+  const settledAtMs = sentAt.getTime() + provider.createSettlesMs;
+  if (
+    absentSince !== null &&
+    now.getTime() - Math.max(absentSince.getTime(), settledAtMs) >= provider.absenceGraceMs
+  ) {
     return { type: 'confirmed_not_created', mayRetry: true };
   }
   // Given up for lost once already: from here on only the job itself, or its confirmed absence, is news.
   if (attempt.status === 'ABANDONED') return null;
-  const sentAt = attempt.sentAt ?? attempt.createdAt;
   return now.getTime() - sentAt.getTime() > provider.unknownWindowMs
     ? { type: 'undecidable_window_over', retryByPolicy: provider.undecidablePolicy === 'RETRY' }
     : null;
@@ -128,8 +138,10 @@ const nextAskMs = (
   provider: Provider,
   asked: Pick<Attempt, 'reconcileTries' | 'absentSince'>,
 ): number => {
-  if (attempt.status === 'ABANDONED') {
-    return Math.min(WATCH_ASK_MS_FIRST * 2 ** Math.min(asked.reconcileTries, 12), WATCH_ASK_MS_MAX);
+  if (isWatched(attempt)) {
+    // By its age: a late create is the likelier the younger the submit is.
+    const ageMs = context.clock.now().getTime() - (attempt.sentAt ?? attempt.createdAt).getTime();
+    return Math.min(Math.max(ageMs / 4, WATCH_ASK_MS_FIRST), WATCH_ASK_MS_MAX);
   }
   return asked.absentSince === null
     ? backoffMs('reconcile', asked.reconcileTries, context.random())

@@ -12,7 +12,7 @@ import type { AttemptPatch } from '../../ports/stores/attempt-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { together } from '../together';
-import { messagesOf } from './effect-messages';
+import { isInferredAbsence, messagesOf } from './effect-messages';
 import type { EventInput } from './event-input';
 import { planSettlement, settlementMessage } from './plan-settlement';
 
@@ -115,7 +115,7 @@ const factsOf = (input: EventInput, areOthersOver: boolean): TaskFacts => ({
 /** Null: the attempt stays as it is. */
 const attemptPatchOf = (
   context: FlowContext,
-  { attempt, attemptPatch }: EventInput,
+  { attempt, attemptPatch, event }: EventInput,
   decision: Decision,
   now: Date,
 ): AttemptPatch | null => {
@@ -123,6 +123,7 @@ const attemptPatchOf = (
   const to = decision.attemptTo;
   const patch: AttemptPatch = {
     ...(to === null ? {} : attemptTimes(context, attempt, to, now)),
+    ...(isInferredAbsence(decision, event) ? { watchedUntil: watchEnd(attempt, now) } : {}),
     ...attemptPatch,
   };
   return to === null && Object.keys(patch).length === 0 ? null : patch;
@@ -169,12 +170,16 @@ const attemptTimes = (
   return {
     leaseOwner: null,
     leaseUntil: null,
-    ...(to === 'ABANDONED' ? { watchedUntil: new Date(now.getTime() + WATCH_MS) } : {}),
+    ...(to === 'ABANDONED' ? { watchedUntil: watchEnd(attempt, now) } : {}),
   };
 };
 
-/** An abandoned attempt may still turn up as a job, and as a cost, for this long. */
+/** An attempt given up for lost, or believed absent, may still turn up as a job, and as a cost, for this long. */
 const WATCH_MS = 7 * 24 * 3_600_000;
+
+/** A watch that was promised is not cut short. */
+const watchEnd = ({ watchedUntil }: Attempt, now: Date): Date =>
+  watchedUntil ?? new Date(now.getTime() + WATCH_MS);
 
 const recordFindings = async (
   context: FlowContext,

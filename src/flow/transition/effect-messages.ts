@@ -1,5 +1,5 @@
 import { isAttemptSettled } from '../../domain/attempt/statuses';
-import type { Decision, Effect } from '../../domain/generation/decision';
+import type { Decision, Effect, TaskEvent } from '../../domain/generation/decision';
 import { assertNever } from '../../domain/kernel/assert-never';
 import type { MessagePayload, MessageType, OutboxMessage } from '../../ports/messages';
 import type { FlowContext } from '../flow-context';
@@ -24,7 +24,8 @@ export const messagesOf = (
       }),
     );
   }
-  if (decision.attemptTo === 'ABANDONED' && input.attempt !== null) {
+  const isWatched = decision.attemptTo === 'ABANDONED' || isInferredAbsence(decision, input.event);
+  if (isWatched && input.attempt !== null) {
     const ids = { taskId: input.task.id, attemptId: input.attempt.id };
     const askAt = new Date(now.getTime() + WATCH_AFTER_MS);
     messages.push(compose(context, now, askAt, 'attempt.reconcile.requested', ids));
@@ -32,8 +33,13 @@ export const messagesOf = (
   return messages;
 };
 
-/** An attempt given up for lost is asked after once more, and then less and less often. */
-const WATCH_AFTER_MS = 60_000;
+/** That nothing was created was concluded, from a list or by a person, not said by the provider's own answer. */
+export const isInferredAbsence = (decision: Decision, event: TaskEvent): boolean =>
+  decision.attemptTo === 'FAILED_BEFORE_ACCEPT' &&
+  (event.type === 'confirmed_not_created' || event.type === 'operator_declared_absent');
+
+/** An attempt given up for lost, or believed absent, is asked after once more, and then less and less often. */
+const WATCH_AFTER_MS = 30_000;
 
 const messageOf = (
   context: FlowContext,

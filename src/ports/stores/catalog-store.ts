@@ -20,7 +20,9 @@ export interface Provider {
   readonly undecidablePolicy: 'EXPIRE' | 'RETRY';
   /** How long an unknown submit may stay undecided. */
   readonly unknownWindowMs: number;
-  /** How long the provider's list must keep not showing the job before absence is confirmed. */
+  /** After how long the slowest create has made its job, or never will: a list's silence counts only from then on. */
+  readonly createSettlesMs: number;
+  /** How long the provider's list must keep not showing the job, from then on, before absence is confirmed. */
   readonly absenceGraceMs: number;
   readonly pollIntervalMs: number;
   readonly outputHosts: readonly string[];

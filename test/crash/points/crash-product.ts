@@ -82,7 +82,7 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
   });
   await pool.query('UPDATE tenants SET in_flight_max = 200');
   // The sandbox lists a job from the moment it has it: an absence needs no long proof here.
-  await pool.query('UPDATE providers SET absence_grace_ms = 1500');
+  await pool.query('UPDATE providers SET create_settles_ms = 1500, absence_grace_ms = 1500');
   const lives = new Map<string, number>();
   const armed = new Map<string, string>();
   supervisor.hear((name, message) => {

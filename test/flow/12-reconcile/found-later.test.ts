@@ -135,3 +135,67 @@ describe('a job that turns up after its absence was believed', () => {
     expect((await flow.balance()).heldMicros).toBe(before.heldMicros - 6_000_000n);
   });
 });
+
+describe('the silence of a provider’s list', () => {
+  /** The time-out came long before the provider is done with the create: nothing is in its list yet. */
+  const ask = async (flow: Flow, totalMs: number): Promise<void> => {
+    for (let passed = 0; passed < totalMs; passed += 10_000) {
+      flow.clock.advance(10_000);
+      await flow.drain(['scheduler']);
+    }
+  };
+
+  it('says nothing before the slowest create would be done', async () => {
+    const flow = await open();
+    await flow.look('UPDATE providers SET create_settles_ms = 90000');
+    const { id } = await flow.submit({ fault: 'not_created_lost' });
+    await ask(flow, 110_000);
+    expect((await flow.attempt(id)).absentSince).not.toBeNull();
+    expect((await flow.task(id)).status).toBe('SUBMIT_UNKNOWN');
+    await ask(flow, 40_000);
+    expect((await flow.task(id)).status).toBe('RETRY_WAIT');
+  });
+
+  it('ends no watch: a job that is made later still is found, and adopted', async () => {
+    const flow = await open();
+    await flow.look('UPDATE providers SET create_settles_ms = 0');
+    const { id } = await flow.submit({ fault: ['answer_lost', 'callback_never', 'hang'] });
+    const { requestKey, callbackUrl } = await flow.attempt(id);
+    await flow.look(`UPDATE task_attempts SET request_key = 'hidden-' || id, callback_url = 'x'`);
+    await ask(flow, 60_000);
+    expect(await flow.attempt(id)).toMatchObject({ status: 'FAILED_BEFORE_ACCEPT' });
+    expect((await flow.attempt(id)).watchedUntil).not.toBeNull();
+    await flow.look('UPDATE task_attempts SET request_key = $1, callback_url = $2', [
+      requestKey,
+      callbackUrl,
+    ]);
+    await ask(flow, 60_000);
+    const [job] = await flow.jobs(id);
+    expect(await flow.attempts(id)).toMatchObject([{ attemptNo: 1, jobId: job?.id }]);
+    expect(await flow.task(id)).toMatchObject({ currentAttemptNo: 1 });
+    expect(await flow.history(id)).toContain('earlier_attempt_job_found');
+  });
+
+  it('does not end the watch of one that was given up for lost', async () => {
+    const flow = await open();
+    await flow.look('UPDATE providers SET create_settles_ms = 0');
+    const { id } = await flow.submit({ fault: ['answer_lost', 'callback_never', 'hang'] });
+    const { id: attemptId, requestKey, callbackUrl } = await flow.attempt(id);
+    await flow.look(`UPDATE task_attempts SET request_key = 'hidden-' || id, callback_url = 'x'`);
+    const order = { verdict: 'GIVE_UP' as const, jobId: null, ...ORDER };
+    await decideUnknownSubmit(flow.context, flow.provider, attemptId, order);
+    const promised = (await flow.attempt(id)).watchedUntil;
+    await ask(flow, 120_000);
+    expect(await flow.attempt(id)).toMatchObject({
+      status: 'FAILED_BEFORE_ACCEPT',
+      watchedUntil: promised,
+    });
+    await flow.look('UPDATE task_attempts SET request_key = $1, callback_url = $2', [
+      requestKey,
+      callbackUrl,
+    ]);
+    await ask(flow, 120_000);
+    const [job] = await flow.jobs(id);
+    expect((await flow.attempt(id)).jobId).toBe(job?.id);
+  });
+});

@@ -230,6 +230,7 @@ describe('the catalogue', () => {
     expect(await catalog.readModel('none')).toBeNull();
     expect(await catalog.readProvider('sandbox')).toMatchObject({
       unknownWindowMs: 60_000,
+      createSettlesMs: 90_000,
       outputHosts: ['127.0.0.1'],
       chargesOnCancel: true,
     });

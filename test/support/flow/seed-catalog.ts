@@ -18,9 +18,9 @@ export interface CatalogSeed {
 export const seedCatalog = async (pool: Pool, seed: CatalogSeed, now: Date): Promise<void> => {
   const host = new URL(seed.sandboxUrl).host;
   await pool.query(
-    `INSERT INTO providers (id, display_name, status, undecidable_policy, unknown_window_ms, absence_grace_ms,
+    `INSERT INTO providers (id, display_name, status, undecidable_policy, unknown_window_ms, create_settles_ms, absence_grace_ms,
        poll_interval_ms, output_hosts, charges_on_cancel, data_policy, created_at, updated_at)
-     VALUES ('sandbox', 'Sandbox', 'ACTIVE', $1, 900000, 35000, 5000, $2, true, 'local', $3, $3)`,
+     VALUES ('sandbox', 'Sandbox', 'ACTIVE', $1, 900000, 30000, 35000, 5000, $2, true, 'local', $3, $3)`,
     [seed.undecidablePolicy, [host], now],
   );
   await pool.query(
