@@ -1,5 +1,6 @@
 import type { InvoiceFormat, InvoiceLine } from '../../domain/billing/invoice';
 import { readLines } from './read-lines';
+import { hasKeyTwice } from './has-key-twice';
 import { parseCsvLine } from './parse-csv-line';
 import { toInvoiceLine, type InvoicePeriod, type LineFault, type RawItem } from './to-invoice-line';
 
@@ -74,6 +75,7 @@ const parseJsonLine: Parse = (text) => {
   } catch {
     return 'JSON_INVALID';
   }
+  if (hasKeyTwice(text)) return 'KEY_TWICE';
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as RawItem)
     : 'JSON_INVALID';

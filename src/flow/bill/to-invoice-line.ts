@@ -9,6 +9,7 @@ export type LineFault =
   | 'HEADER_INVALID'
   | 'CSV_INVALID'
   | 'JSON_INVALID'
+  | 'KEY_TWICE'
   | 'ITEM_ID_INVALID'
   | 'JOB_ID_INVALID'
   | 'REFERENCE_INVALID'

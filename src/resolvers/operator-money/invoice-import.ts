@@ -51,6 +51,7 @@ const BadLineCodeEnum = enumType<BadLine['code']>(
     HEADER_INVALID: 'The header of a CSV file lacks a column, or has one twice.',
     CSV_INVALID: 'Not CSV, or not as many fields as the header has.',
     JSON_INVALID: 'Not an object of JSON.',
+    KEY_TWICE: 'An object of JSON names a key twice: nobody could say which value counts.',
     ITEM_ID_INVALID: '`id` is not 1 to 200 visible ASCII characters.',
     JOB_ID_INVALID: '`job_id` is not 1 to 200 visible ASCII characters, nor absent.',
     REFERENCE_INVALID: '`reference` is not 1 to 200 visible ASCII characters, nor absent.',
