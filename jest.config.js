@@ -3,9 +3,10 @@ const path = require('node:path');
 
 const swcOptions = JSON.parse(readFileSync(path.join(__dirname, '.swcrc'), 'utf8'));
 
-/** Packages that are ES modules only: Jest runs CommonJS, so these are compiled as our own code. */
+/** Packages that are ES modules only, or use `import()`: Jest runs CommonJS, so these are compiled as our own code. */
 const ES_MODULE_PACKAGES = [
   '@borewit/text-codec',
+  '@opentelemetry/otlp-exporter-base',
   '@prisma/schema-engine-wasm',
   '@tokenizer/inflate',
   'file-type',

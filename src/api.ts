@@ -44,6 +44,7 @@ const main = async (): Promise<void> => {
     log,
     health: container.health,
     metrics: container.metrics,
+    tracing: container.tracing,
     metricsPage: config.healthPort === null ? container.metrics : null,
     rateLimits: wireRateLimits(container.redis, log),
     rateRules: rateRulesOf(config),

@@ -14,6 +14,7 @@ import type { OperatorReads } from '../ports/operator-reads';
 import type { PubSub } from '../ports/pub-sub';
 import type { ReadModel } from '../ports/read-model';
 import type { Slots } from '../ports/slots';
+import type { Tracing } from '../ports/tracing';
 import type { RateGateDeps } from './rate-gate';
 
 /** What the API stands on; wired by the container. */
@@ -40,6 +41,7 @@ export interface ApiDeps extends RateGateDeps {
   /** Served at `/metrics`; null where another port serves them. */
   readonly metricsPage: MetricsPage | null;
   readonly metrics: Pick<Metrics, 'count' | 'observe'>;
+  readonly tracing: Pick<Tracing, 'span'>;
   /** Whose word about the client's address is taken, as express' `trust proxy` has it; null: nobody's. */
   readonly trustedProxies: string | null;
   /** Where browsers reach this server, without a path. */

@@ -92,7 +92,7 @@ const createApp = (deps: ApiDeps, apollo: ApolloServer<ApiContext>, feeds: LiveF
   const app = express();
   app.disable('x-powered-by');
   if (deps.trustedProxies !== null) app.set('trust proxy', deps.trustedProxies);
-  app.use(createRequestScope(deps.context.ids, deps.context.clock));
+  app.use(createRequestScope(deps.context.ids, deps.context.clock, deps.tracing));
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
   app.use((_request, response, next) => {
     // A connection kept alive would go on bringing requests to a process that ends.

@@ -57,6 +57,8 @@ const schema = z.object({
   AIVEDIO_SANDBOX_WEBHOOK_SECRET: z.string().startsWith('whsec_').optional(),
   AIVEDIO_SANDBOX_CONCURRENCY: z.coerce.number().int().min(1).default(4),
   AIVEDIO_HEALTH_PORT: port.optional(),
+  /** A collector of traces, OTLP over HTTP, without the path (http://collector:4318). */
+  AIVEDIO_OTLP_URL: url.optional(),
   /** The name of this machine or place, one worker of a kind each; kept over restarts. Without it leases of a dead worker run out. */
   AIVEDIO_NODE: z.string().min(1).max(200).optional(),
   AIVEDIO_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
@@ -136,6 +138,7 @@ export interface Config extends BackEnds, RocketmqSettings, DatabaseSettings {
     readonly concurrency: number;
   };
   readonly healthPort: number | null;
+  readonly otlpUrl: string | null;
   readonly node: string | null;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   readonly ffmpeg: string | null;
@@ -247,6 +250,7 @@ const shape = (values: Parsed): Config => {
       concurrency: values.AIVEDIO_SANDBOX_CONCURRENCY,
     },
     healthPort: values.AIVEDIO_HEALTH_PORT ?? null,
+    otlpUrl: values.AIVEDIO_OTLP_URL ?? null,
     node: values.AIVEDIO_NODE ?? null,
     logLevel: values.AIVEDIO_LOG_LEVEL,
     ffmpeg: values.AIVEDIO_FFMPEG ?? null,

@@ -6,6 +6,7 @@ import type { Log } from '../ports/log';
 import type { Delivery, HandOver, MessageBus } from '../ports/message-bus';
 import type { ConsumerGroup, MessageType } from '../ports/messages';
 import type { Metrics } from '../ports/metrics';
+import { NO_TRACING, type Tracing } from '../ports/tracing';
 import { startLoop, type Round, type RunningLoop } from './loop';
 
 export interface ConsumerOptions {
@@ -16,6 +17,7 @@ export interface ConsumerOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'count' | 'observe' | 'set'>;
+  readonly tracing?: Pick<Tracing, 'span'>;
   readonly listen: (wake: () => void) => Promise<() => Promise<void>>;
   /** Also takes what other workers of this process hand over past the bus. */
   readonly handOver?: Pick<HandOver, 'attach'>;
@@ -114,8 +116,19 @@ const createWorkInHand = (options: ConsumerOptions) => {
     if (handler === undefined)
       throw new Error(`Group ${options.group} has no use case for ${envelope.eventType}`);
     const begunMs = performance.now();
-    const consumed = await handler(envelope, abort.signal);
-    const { group, metrics } = options;
+    const { group, metrics, tracing = NO_TRACING } = options;
+    const consumed = await tracing.span(
+      {
+        name: `${group} ${envelope.eventType}`,
+        kind: 'CONSUMER',
+        traceId: envelope.traceId,
+        attributes: {
+          'aivedio.event_id': envelope.eventId,
+          'aivedio.deliveries': delivery.deliveries,
+        },
+      },
+      () => handler(envelope, abort.signal),
+    );
     metrics.observe(
       'aivedio_message_duration_seconds',
       { group },

@@ -32,6 +32,7 @@ import type { Bell, HandOver, MessageBus } from '../ports/message-bus';
 import type { ProviderAccount, ProviderGateway } from '../ports/provider-gateway';
 import type { PubSub } from '../ports/pub-sub';
 import type { Slots } from '../ports/slots';
+import type { Tracing } from '../ports/tracing';
 import type { AccountRow } from '../ports/stores/catalog-store';
 import type { OutboxMover } from '../ports/stores/message-store';
 import { bells } from './bells';
@@ -53,6 +54,7 @@ import { wireObjects, type WiredObjects } from './wire/wire-objects';
 import { wirePubSub } from './wire/wire-pub-sub';
 import { wireRedis, type WiredRedis } from './wire/wire-redis';
 import { wireSlots } from './wire/wire-slots';
+import { wireTracing } from './wire/wire-tracing';
 
 /**
  * Everything a process is made of, wired once. Connections open when they are first used, so a process pays only for what it
@@ -66,6 +68,7 @@ export interface Container {
   /** What this process stands on; the wire files add their back ends. */
   readonly health: HealthChecks;
   readonly metrics: Metrics & MetricsPage;
+  readonly tracing: Tracing;
   /** Adds the figures of queues to the metrics: of one kind of process, since all would say the same. */
   readonly showQueues: () => void;
   readonly context: FlowContext;
@@ -114,6 +117,7 @@ export const createContainer = (
   const secrets = resolveSecrets(config);
   const clock = createSystemClock(config.clockOffsetMs);
   const ids = createIdSource();
+  const tracing = wireTracing(config, name);
   const health = createHealthChecks({ onChange: sayHealth(log) });
   const metrics = createPromMetrics({
     process: name,
@@ -179,7 +183,7 @@ export const createContainer = (
     ids,
     health,
   });
-  const gateways = createGateways(context, metrics);
+  const gateways = createGateways(context, metrics, tracing);
   const gatewayOf = (providerId: string): ProviderGateway => {
     const gateway = gateways.get(providerId);
     if (gateway === undefined) throw new Error(`There is no adapter for provider ${providerId}`);
@@ -204,6 +208,7 @@ export const createContainer = (
     log,
     health,
     metrics,
+    tracing,
     showQueues: () => {
       const read = createQueueFigures(rebuildable);
       metrics.look(QUEUE_FIGURES, () => read(clock.now()));
@@ -263,6 +268,7 @@ export const createContainer = (
     close: async () => {
       await Promise.all([bell.close(), pubSub.close(), carried.close(), stored.close()]);
       await Promise.all([facts.end(), rebuildable.end(), redis?.close()]);
+      await tracing.close();
     },
   };
 };
@@ -289,6 +295,7 @@ const sayHealth =
 const createGateways = (
   context: FlowContext,
   metrics: Metrics,
+  tracing: Tracing,
 ): ReadonlyMap<string, ProviderGateway> => {
   const sandbox = createSandboxGateway({
     connectTimeoutMs: 3_000,
@@ -297,7 +304,7 @@ const createGateways = (
     totalTimeoutMs: 30_000,
     clock: context.clock,
   });
-  return new Map([['sandbox', meteredGateway('sandbox', sandbox, metrics)]]);
+  return new Map([['sandbox', meteredGateway('sandbox', sandbox, metrics, tracing)]]);
 };
 
 /** Started by our own program, which carries the rings of all its children; else alone, with only Postgres between. */

@@ -1,16 +1,18 @@
 import type { Metrics } from '../ports/metrics';
 import type { ProviderGateway } from '../ports/provider-gateway';
+import type { Tracing } from '../ports/tracing';
 
-/** Counts what goes to a provider and what comes back; changes nothing of either. */
+/** Counts and traces what goes to a provider and what comes back; changes nothing of either. */
 export const meteredGateway = (
   provider: string,
   gateway: ProviderGateway,
   metrics: Metrics,
+  tracing: Pick<Tracing, 'span'>,
 ): ProviderGateway => {
   const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const begunMs = performance.now();
     try {
-      return await work();
+      return await tracing.span({ name: `${provider} ${operation}`, kind: 'CLIENT' }, work);
     } finally {
       metrics.observe(
         'aivedio_provider_request_duration_seconds',

@@ -27,6 +27,7 @@ export const consume = (
     random: container.context.random,
     log: container.log,
     metrics: container.metrics,
+    tracing: container.tracing,
     listen: (wake) => container.bell.listen(bells.group(group), wake),
     ...(container.looksTogether ? { handOver: container.handOver } : {}),
     concurrency,

@@ -7,7 +7,13 @@ import { promisify } from 'node:util';
 import { projectRoot } from '../../../src/runtime/project-root';
 
 const runFile = promisify(execFile);
-const BACK_ENDS = ['rocketmq-client-nodejs', '@grpc/grpc-js', 'ioredis', '@aws-sdk'];
+const BACK_ENDS = [
+  'rocketmq-client-nodejs',
+  '@grpc/grpc-js',
+  'ioredis',
+  '@aws-sdk',
+  '@opentelemetry/sdk-trace-node',
+];
 /** Wires a process as every worker does, and says which packages that loaded. No connection opens: nothing is used. */
 const SAY_WHAT_IS_LOADED = `
   require('./dist/src/runtime/run-worker.js');
@@ -56,5 +62,11 @@ test('a process on RocketMQ loads its client, and one with Redis loads that', as
   ).resolves.toEqual(['rocketmq-client-nodejs', '@grpc/grpc-js']);
   await expect(loadedWith({ AIVEDIO_REDIS_URL: 'redis://127.0.0.1:9' })).resolves.toEqual([
     'ioredis',
+  ]);
+});
+
+test('a process that tells a collector loads what traces, and no other does', async () => {
+  await expect(loadedWith({ AIVEDIO_OTLP_URL: 'http://127.0.0.1:9' })).resolves.toEqual([
+    '@opentelemetry/sdk-trace-node',
   ]);
 });

@@ -22,6 +22,7 @@ import { createSandboxGateway } from '../../../../src/adapters/provider/sandbox/
 import type { FlowContext } from '../../../../src/flow/flow-context';
 import { API_SCOPES, type ApiKeys, type ApiScope } from '../../../../src/ports/api-keys';
 import type { PubSub } from '../../../../src/ports/pub-sub';
+import { NO_TRACING, type Tracing } from '../../../../src/ports/tracing';
 import type { ReadModel } from '../../../../src/ports/read-model';
 import { createPromMetrics } from '../../../../src/adapters/telemetry/prom-metrics';
 import { createHealthChecks } from '../../../../src/runtime/health/health-checks';
@@ -112,6 +113,7 @@ export interface ApiOptions {
   readonly rateRules?: RateRules;
   readonly trustedProxies?: string;
   readonly databaseUrl?: string;
+  readonly tracing?: Tracing;
 }
 
 export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> => {
@@ -179,6 +181,7 @@ export const startApi = async (options: ApiOptions = {}): Promise<RunningApi> =>
     health,
     metrics,
     metricsPage: metrics,
+    tracing: options.tracing ?? NO_TRACING,
     rateLimits: createRateLimits({ shared: null, log }),
     rateRules: options.rateRules ?? NO_RATE_RULES,
     trustedProxies: options.trustedProxies ?? null,
