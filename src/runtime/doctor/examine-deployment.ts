@@ -51,13 +51,16 @@ export const examineDeployment = async (
       .filter(({ name, ok }) => ok || answers('migrations') || !NEEDS_TABLES.includes(name))
       .map(({ name, ok, detail }) => ({
         ...{ name, ok, detail },
-        remedy: ok ? null : remedyOf(name, detail),
+        remedy: ok ? null : remedyOf(isInS3(name, config) ? 'objects in S3' : name, detail),
       }));
   } finally {
     await container.close();
     await clockPool.end();
   }
 };
+
+const isInS3 = (part: string, { objectStore }: Config): boolean =>
+  part === 'objects' && objectStore.s3 !== null;
 
 /** These ask the database, and some its tables: without them they would all say the same once more. */
 const NEEDS_TABLES: readonly string[] = ['admission', 'providers'];

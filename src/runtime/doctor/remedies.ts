@@ -36,6 +36,17 @@ const REMEDIES: Readonly<Record<string, readonly (readonly [RegExp, string])[]>>
     ],
     [/./, 'check host and port in AIVEDIO_REDIS_URL, and that the server runs'],
   ],
+  'objects in S3': [
+    [
+      /credential|AccessKey|access key|signature|denied|forbidden|403/i,
+      'put the right keys into AIVEDIO_S3_ACCESS_KEY_ID and AIVEDIO_S3_SECRET_ACCESS_KEY, and let them use the bucket',
+    ],
+    [
+      /bucket|404/i,
+      'name the bucket in AIVEDIO_S3_BUCKET, or create it; see docs/object-storage.md',
+    ],
+    [/./, 'check AIVEDIO_S3_ENDPOINT, AIVEDIO_S3_REGION, and that the store answers from here'],
+  ],
   objects: [[/./, 'let the process write below AIVEDIO_DATA_DIR, with room left']],
   'media-tools': [[/./, 'install ffmpeg and ffprobe, or set AIVEDIO_FFMPEG and AIVEDIO_FFPROBE']],
   admission: [[/./, 'see that the relay worker runs and the bus answers']],
@@ -55,7 +66,6 @@ const REMEDIES: Readonly<Record<string, readonly (readonly [RegExp, string])[]>>
 
 /** Null for a part of which nothing more is known than what it said. */
 export const remedyOf = (part: string, detail: string): string | null => {
-  // Of several accounts of one provider each has a line.
-  const known = REMEDIES[part] ?? REMEDIES[part.split(' ').slice(0, 2).join(' ')] ?? [];
+  const known = REMEDIES[part] ?? [];
   return known.find(([said]) => said.test(detail))?.[1] ?? null;
 };

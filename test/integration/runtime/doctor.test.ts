@@ -77,6 +77,11 @@ describe('the doctor of a deployment', () => {
       AIVEDIO_SANDBOX_API_KEY: 'another-key-of-16-chars',
       AIVEDIO_REDIS_URL: `redis://:hidden@${NOWHERE}`,
       AIVEDIO_FFMPEG: '/nowhere/ffmpeg',
+      AIVEDIO_OBJECT_STORE: 's3',
+      AIVEDIO_S3_ENDPOINT: `http://${NOWHERE}`,
+      AIVEDIO_S3_BUCKET: 'aivedio',
+      AIVEDIO_S3_ACCESS_KEY_ID: 'hidden-id',
+      AIVEDIO_S3_SECRET_ACCESS_KEY: 'hidden-secret',
     });
     expect(code).toBe(1);
     expect(text).toMatch(/^ok {5}database/m);
@@ -87,6 +92,7 @@ describe('the doctor of a deployment', () => {
       ),
     );
     expect(text).toMatch(/^WRONG {2}redis: .*127\.0\.0\.1:1.*AIVEDIO_REDIS_URL/m);
+    expect(text).toMatch(/^WRONG {2}objects: .*AIVEDIO_S3_ENDPOINT/m);
     expect(text).toMatch(/^WRONG {2}media-tools: .*AIVEDIO_FFMPEG/m);
     expect(text).not.toMatch(/hidden|another-key/);
   }, 60_000);
