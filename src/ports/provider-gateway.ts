@@ -60,6 +60,8 @@ export type CallbackVerdict =
  *   4xx, 500 or 503 is a verdict; 502, 504, no answer, a cut body, or a 2xx without a job id is
  *   UNKNOWN. It never throws for anything the network or the provider did.
  * - `query` and `cancel` may be repeated freely. An HTTP error on a query is UNAVAILABLE, never a verdict on the job.
+ * - `query` tells the request key of the submit that made the job (`echoedRequestKey`). A job without it is nobody's of ours:
+ *   no person can bind it to an attempt.
  * - `reconcile` decides an unknown submit: FOUND or ABSENT by the provider's own list, matched on what
  *   the provider echoes of ours; UNDECIDABLE where two candidates match or the list is not complete.
  * - `verifyCallback` reads the raw body bytes, never a re-serialised form; compares in constant time; refuses

@@ -125,13 +125,11 @@ const checkJob = async (
       return refuse('JOB_NOT_FOUND', 'The provider knows no such job of this account.', 'jobId');
     case 'UNAVAILABLE':
       return refuse('PROVIDER_UNAVAILABLE', 'The provider could not be asked; try again.');
-    case 'FOUND': {
-      // A provider that echoes nothing is the very reason why a person is asked.
-      const { echoedRequestKey } = outcome.observation;
-      return echoedRequestKey === null || echoedRequestKey === attempt.requestKey
+    // The key of this very submit must come back: a job without one may be anybody's, and its content another's.
+    case 'FOUND':
+      return outcome.observation.echoedRequestKey === attempt.requestKey
         ? null
-        : refuse('JOB_NOT_OURS', 'The job was made for another submit.', 'jobId');
-    }
+        : refuse('JOB_NOT_OURS', 'The job does not carry the key of this submit.', 'jobId');
   }
 };
 

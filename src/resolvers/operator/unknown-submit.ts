@@ -31,7 +31,7 @@ const CODES: Readonly<Record<SubmitRefusal, string>> = {
   JOB_REQUIRED: 'BIND needs the id of the job.',
   JOB_UNEXPECTED: 'Only BIND takes a job.',
   JOB_NOT_FOUND: 'The provider knows no such job of the account.',
-  JOB_NOT_OURS: 'The job was made for another submit.',
+  JOB_NOT_OURS: 'The job does not carry the key of this submit: it is another’s, or nobody’s.',
   JOB_TAKEN: 'The job is another attempt’s.',
   PROVIDER_UNAVAILABLE: 'The provider could not be asked; try again.',
 };

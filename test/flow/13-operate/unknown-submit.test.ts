@@ -32,6 +32,21 @@ const jobOf = async (flow: Flow, id: string): Promise<string> => {
   return job.id;
 };
 
+/** A job of the same account that somebody made by hand: for nobody, of another prompt. */
+const makeForeignJob = async ({ sandbox }: Flow): Promise<string> => {
+  const answer = await fetch(`${sandbox.url}/v1/videos`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ model: 'sandbox-video-1', prompt: 'somebody else’s', duration_ms: 1_000 },
+      ...{ resolution: '480p', aspect_ratio: '16:9', seed: 1, audio: false },
+    }),
+  });
+  const { id } = (await answer.json()) as { readonly id?: string };
+  if (id === undefined) throw new Error(`The provider made no job: ${answer.status}`);
+  return id;
+};
+
 const slotsInUse = async (flow: Flow) => (await flow.slots.usage(['platform']))['platform'] ?? 0;
 
 describe('an unknown submit', () => {
@@ -239,30 +254,17 @@ describe('a decision on a submit', () => {
     const other = await lose(flow, true);
     await expectRefused(flow, 'JOB_NOT_OURS', bind(await jobOf(flow, other.id)));
     const taken = await flow.submit({ fault: 'hang' });
-    const gateway = flow.provider.gatewayOf('sandbox');
-    const silent: Pick<typeof flow.provider, 'gatewayOf'> = {
-      // A provider that echoes nothing: only our own rows know whose the job is.
-      gatewayOf: () => ({
-        submit: (...args) => gateway.submit(...args),
-        cancel: (...args) => gateway.cancel(...args),
-        reconcile: (...args) => gateway.reconcile(...args),
-        verifyCallback: (...args) => gateway.verifyCallback(...args),
-        query: async (...args) => {
-          const outcome = await gateway.query(...args);
-          if (outcome.kind !== 'FOUND') return outcome;
-          const observation = { ...outcome.observation, echoedRequestKey: null };
-          return { ...outcome, observation };
-        },
-      }),
-    };
-    const jobId = await jobOf(flow, taken.id);
-    await expectRefused(flow, 'JOB_TAKEN', () =>
-      decideUnknownSubmit(flow.context, { ...flow.provider, ...silent }, attemptId, {
-        verdict: 'BIND',
-        jobId,
-        ...ORDER,
-      }),
+    await expectRefused(flow, 'JOB_TAKEN', bind(await jobOf(flow, taken.id)));
+  });
+
+  it('binds no job that carries no key of ours, whoever made it', async () => {
+    const flow = await open();
+    const { id, attemptId } = await lose(flow, false);
+    const jobId = await makeForeignJob(flow);
+    await expectRefused(flow, 'JOB_NOT_OURS', () =>
+      decide(flow, attemptId, { verdict: 'BIND', jobId }),
     );
+    expect(await flow.ledger(id)).toMatchObject([{ kind: 'RESERVE' }]);
   });
 
   it.each([
