@@ -25,6 +25,33 @@ const open = useOwnApi();
 const versionsOf = (events: { version: number }[]): number[] =>
   events.map(({ version }) => version);
 
+/** Somebody follows an asset, which `check` and then `reject` move without a word to anybody. */
+const followAsset = async (api: RunningApi) => {
+  const { data } = await api.ask(
+    `mutation { assetUploadCreate(input: {fileName: "a.png", contentType: "image/png", sizeBytes: 3, sha256: "${'a'.repeat(64)}"}) { asset { id } } }`,
+  );
+  const { id } = data.assetUploadCreate.asset;
+  const client = api.socket();
+  const heard = listen(
+    client,
+    'subscription ($id: ID!) { assetUpdated(id: $id) { version status asset { rejection { code } } } }',
+    { id },
+  );
+  await heard.untilEvents(1);
+  const uuid = toUuid('asset', id);
+  const move = (to: 'VALIDATING' | 'REJECTED', changes: { rejectionCode?: string }) =>
+    api.context.uow.transact(async (tx) => {
+      const asset = await tx.assets.lock(uuid);
+      if (asset === null) throw new Error('no asset');
+      await tx.assets.patch(asset, to, changes, api.context.clock.now());
+    });
+  return {
+    ...{ client, heard, id, uuid },
+    check: () => move('VALIDATING', {}),
+    reject: () => move('REJECTED', { rejectionCode: 'UNSUPPORTED_TYPE' }),
+  };
+};
+
 const untilNothingIsFollowed = (api: RunningApi) =>
   eventually('an end of all following', () => {
     const { rows, tenants, topics: listened } = api.server.feeds.counts();
@@ -180,6 +207,19 @@ describe('a subscription whose messages are lost', () => {
     await eventually('the end in the feed', () =>
       all.events.some(({ status }) => status === 'SUCCEEDED') ? true : null,
     );
+    await client.dispose();
+  });
+
+  /** What `asset.status.changed` would have told. */
+  it('finds the end of an asset, too', async () => {
+    const api = await open({ liveReadMs: 50 });
+    const { client, heard, check, reject } = await followAsset(api);
+    await check();
+    // By now the feed listens: it reads once when it begins to.
+    await heard.untilEvents(2);
+    await reject();
+    expect(await heard.untilEnd()).toBe('COMPLETE');
+    expect(heard.events.at(-1)).toMatchObject({ status: 'REJECTED' });
     await client.dispose();
   });
 });
@@ -357,24 +397,8 @@ describe('a socket', () => {
 describe('a subscription to an asset', () => {
   it('begins with its state and completes when it is READY or was not accepted', async () => {
     const api = await open({ liveReadMs: NEVER_MS });
-    const { data } = await api.ask(
-      `mutation { assetUploadCreate(input: {fileName: "a.png", contentType: "image/png", sizeBytes: 3, sha256: "${'a'.repeat(64)}"}) { asset { id } } }`,
-    );
-    const { id } = data.assetUploadCreate.asset;
-    const client = api.socket();
-    const heard = listen(
-      client,
-      'subscription ($id: ID!) { assetUpdated(id: $id) { version status asset { rejection { code } } } }',
-      { id },
-    );
-    await heard.untilEvents(1);
-    const uuid = toUuid('asset', id);
-    await api.context.uow.transact(async (tx) => {
-      const asset = await tx.assets.lock(uuid);
-      if (asset === null) throw new Error('no asset');
-      const now = api.context.clock.now();
-      await tx.assets.patch(asset, 'REJECTED', { rejectionCode: 'UNSUPPORTED_TYPE' }, now);
-    });
+    const { client, heard, id, uuid, reject } = await followAsset(api);
+    await reject();
     await api.pubSub.publish(topics.asset(uuid), {});
     expect(await heard.untilEnd()).toBe('COMPLETE');
     expect(heard.events).toMatchObject([
