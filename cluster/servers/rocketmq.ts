@@ -1,21 +1,19 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { promisify } from 'node:util';
 
 import { tryPort } from '../../src/runtime/free-port';
+import { countMessagesTaken, knowsBroker } from './ask-rocketmq';
 import { fetchRocketmq, JAVA_OPENINGS, writeMqadmin } from './fetch-rocketmq';
 
-const runFile = promisify(execFile);
 const LOCAL = '127.0.0.1';
 const READY_TRIES = 900;
 const READY_EVERY_MS = 100;
 const STOP_LIMIT_MS = 15_000;
-const ADMIN_LIMIT_MS = 120_000;
 /** The broker also listens two below its port, and one above it for replicas. */
 const BROKER_NEIGHBOURS = [-2, 0, 1];
 /** Below those that the system gives to outgoing connections: a port must be free at every start. */
@@ -38,8 +36,6 @@ export interface RocketmqServer {
   /** The program `mqadmin`, made for this server. */
   readonly mqadminPath: string;
   readonly pids: readonly number[];
-  /** Runs one command of mqadmin against this server and answers what it printed; throws when it failed. */
-  mqadmin(...args: readonly string[]): Promise<string>;
   /** How many messages the broker has taken, of whatever topic, since its data was made. */
   messagesSeen(): Promise<number>;
   /** In order; what was taken is there at the next start. */
@@ -91,25 +87,16 @@ export const startRocketmq = async (options: RocketmqOptions): Promise<RocketmqS
     ...['-pm', 'local', '-bc', files.broker, '-pc', files.proxy, '-n', namesrvAddress],
   ]);
 
-  const mqadmin = async (...args: readonly string[]): Promise<string> => {
-    const { stdout, stderr } = await runFile(mqadminPath, [...args, '-n', namesrvAddress], {
-      timeout: ADMIN_LIMIT_MS,
-      maxBuffer: 64 * 1024 * 1024,
-    });
-    // It exits with 0 whatever happened.
-    if (/Exception|\[error\]/i.test(stdout + stderr))
-      throw new Error(`mqadmin ${args.join(' ')}: ${stdout}${stderr}`);
-    return stdout;
-  };
-
   const start = async (): Promise<void> => {
     namesrv.start();
     await untilListens(ports.namesrv, namesrv);
     broker.start();
     await untilListens(ports.grpc, broker);
     // The port opens before the broker has told the name server about itself.
-    await until('the broker is known', async () =>
-      (await mqadmin('clusterList').catch(() => '')).includes(`${LOCAL}:${ports.broker}`),
+    await until('the broker is known', () =>
+      knowsBroker({ host: LOCAL, port: ports.namesrv }, `${LOCAL}:${ports.broker}`).catch(
+        () => false,
+      ),
     );
     say(`RocketMQ at ${endpoints}`);
   };
@@ -127,13 +114,7 @@ export const startRocketmq = async (options: RocketmqOptions): Promise<RocketmqS
     get pids() {
       return [namesrv.pid, broker.pid].filter((pid) => pid !== null);
     },
-    mqadmin,
-    messagesSeen: async () => {
-      const status = await mqadmin('brokerStatus', '-b', `${LOCAL}:${ports.broker}`);
-      const found = /^\s*msgPutTotalTodayNow\s*:\s*(\d+)/m.exec(status);
-      if (found === null) throw new Error(`mqadmin brokerStatus does not say how many: ${status}`);
-      return Number(found[1]);
-    },
+    messagesSeen: () => countMessagesTaken({ host: LOCAL, port: ports.broker }),
     stop: async () => {
       await broker.end('SIGTERM');
       await namesrv.end('SIGTERM');

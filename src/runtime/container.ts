@@ -263,7 +263,7 @@ export const createContainer = (
       );
     },
     checkAtStart: async () => {
-      await redis?.checkAtStart();
+      await Promise.all([redis?.checkAtStart(), carried.checkAtStart()]);
     },
     close: async () => {
       await Promise.all([bell.close(), pubSub.close(), carried.close(), stored.close()]);

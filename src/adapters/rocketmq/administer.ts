@@ -94,10 +94,13 @@ export const createAdministration = (options: AdministrationOptions) => {
       await call(command, '-c', cluster, '-f', file);
     });
 
-  const check = async (prefixes: readonly string[]): Promise<BusFindings> => {
-    const cluster = await readCluster();
-    return { cluster, ...judge(await readMetadata(cluster), prefixes) };
-  };
+  const look = async (cluster: string, prefixes: readonly string[]): Promise<BusFindings> => ({
+    cluster,
+    ...judge(await readMetadata(cluster), prefixes),
+  });
+
+  const check = async (prefixes: readonly string[]): Promise<BusFindings> =>
+    look(await readCluster(), prefixes);
 
   /** Creates what is missing and corrects what is otherwise; answers what is still not so. */
   const create = async (prefixes: readonly string[]): Promise<BusFindings> => {
@@ -106,9 +109,12 @@ export const createAdministration = (options: AdministrationOptions) => {
       before.problems.filter((problem) => problem.kind === kind).map(({ name }) => name);
     const topics = named('TOPIC').map(describeTopic);
     const groups = named('GROUP').map((groupName) => ({ groupName, retryMaxTimes: RETRIES_MAX }));
-    if (topics.length > 0) await apply('updateTopicList', before.cluster, topics);
-    if (groups.length > 0) await apply('updateSubGroupList', before.cluster, groups);
-    return before.problems.length === 0 ? before : check(prefixes);
+    // Each call is a start of Java.
+    await Promise.all([
+      topics.length === 0 ? null : apply('updateTopicList', before.cluster, topics),
+      groups.length === 0 ? null : apply('updateSubGroupList', before.cluster, groups),
+    ]);
+    return before.problems.length === 0 ? before : look(before.cluster, prefixes);
   };
 
   const progress = async (prefix: string): Promise<GroupProgress[]> => {

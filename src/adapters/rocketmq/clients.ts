@@ -37,6 +37,11 @@ export class SafeProducer extends Producer {
     return this.#ended ? [] : super.getTotalRouteEndpoints();
   }
 
+  /** Asks the proxy for something, so that one who does not send hears whether it answers. */
+  reach(): Promise<void> {
+    return this.updateRoutes();
+  }
+
   /** Message types that a topic takes, by the numbers of the protocol. */
   acceptedTypes(topic: string): readonly number[] {
     const [queue] = this.topicRouteCache.get(topic)?.messageQueues ?? [];
@@ -106,8 +111,10 @@ export class SafeConsumer extends SimpleConsumer {
 const guarded = (stream: TelemetryStream): TelemetryStream => {
   const removeAll = stream.removeAllListeners.bind(stream);
   stream.removeAllListeners = (event?: string | symbol) => {
-    removeAll(event);
-    return stream.on('error', () => undefined);
+    // An argument that is there and undefined would remove nothing.
+    if (event === undefined) removeAll();
+    else removeAll(event);
+    return stream.listenerCount('error') > 0 ? stream : stream.on('error', () => undefined);
   };
   return stream;
 };

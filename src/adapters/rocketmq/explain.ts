@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 /** One line: the variable, what was tried, and the remedy. Errors of the client are known by name: its classes are loaded late. */
 export const explainFailure = (
   error: unknown,
@@ -33,7 +35,7 @@ export const isTooLarge = (error: unknown): boolean =>
 
 const causesOf = (error: unknown): Error[] => {
   const causes: Error[] = [];
-  for (let each = error; each instanceof Error && causes.length < 5; each = each.cause) {
+  for (let each = error; types.isNativeError(each) && causes.length < 5; each = each.cause) {
     causes.push(each);
   }
   return causes;

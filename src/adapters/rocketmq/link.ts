@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../../ports/log';
 import type { Health } from '../../ports/health';
 import { explainFailure } from './explain';
+import { reachAny } from './reach';
 
 /** A client of the library, not started. */
 interface Startable {
@@ -24,6 +25,10 @@ export interface Link<T> {
   client(): Promise<T>;
   /** Of the last start or use. */
   readonly health: Health;
+  /** Whether anybody has asked for the client. */
+  readonly used: boolean;
+  /** How long ago the last use was that told what became of it. */
+  quietMs(): number;
   /** Tells what became of a use of the client. */
   note(failure: unknown): void;
   close(): Promise<void>;
@@ -37,11 +42,17 @@ export const createLink = <T extends Startable>(options: LinkOptions<T>): Link<T
   const { what, endpoints, log } = options;
   let started: Promise<T> | null = null;
   let failedAt = -Infinity;
-  let health: Health = { ok: false, detail: `${what} has not been tried yet` };
+  let health: Health = {
+    ok: false,
+    detail: explainFailure(new Error('no answer yet'), { endpoints, what }),
+  };
+  let used = false;
+  let notedAt = -Infinity;
   let closed = false;
 
   const note = (failure: unknown): void => {
     if (failure instanceof RestingError) return;
+    notedAt = performance.now();
     const next =
       failure === null
         ? { ok: true, detail: `${what} at ${endpoints}` }
@@ -53,15 +64,18 @@ export const createLink = <T extends Startable>(options: LinkOptions<T>): Link<T
   };
 
   const start = async (): Promise<T> => {
-    const client = options.make();
+    let client: T | null = null;
     try {
+      // In words of ours, and before the client is heard with its own.
+      await reachAny(endpoints);
+      client = options.make();
       await within(client.startup(), START_LIMIT_MS);
       options.check?.(client);
     } catch (error) {
       failedAt = performance.now();
       started = null;
       note(error);
-      void client.end();
+      void client?.end();
       throw error;
     }
     note(null);
@@ -71,6 +85,7 @@ export const createLink = <T extends Startable>(options: LinkOptions<T>): Link<T
   return {
     client: async () => {
       if (closed) throw new Error('The bus is closed');
+      used = true;
       if (started === null && performance.now() - failedAt < REST_MS)
         throw new RestingError(health.detail);
       started ??= start();
@@ -79,6 +94,10 @@ export const createLink = <T extends Startable>(options: LinkOptions<T>): Link<T
     get health() {
       return health;
     },
+    get used() {
+      return used;
+    },
+    quietMs: () => performance.now() - notedAt,
     note,
     close: async () => {
       closed = true;

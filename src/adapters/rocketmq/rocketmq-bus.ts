@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
 import type { Clock } from '../../ports/clock';
 import type { Health } from '../../ports/health';
 import type { Log } from '../../ports/log';
@@ -6,11 +8,12 @@ import { parseEnvelope, type ConsumerGroup, type Envelope } from '../../ports/me
 import type { GroupLag, KeptMessage, WaitingMessages } from '../../ports/waiting-messages';
 import { createClientLog } from './client-log';
 import type { SafeProducer } from './clients';
-import { isTooLarge, WrongTypeError } from './explain';
+import { explainFailure, isTooLarge, WrongTypeError } from './explain';
 import { createGroupReader, type GroupReader } from './group-reader';
 import { Lease } from './lease';
 import { createLink } from './link';
 import { loadClients } from './load-clients';
+import { reachAny } from './reach';
 import { groupNameOf, subscriptionsOf, topicOf, topicsOf } from './topics';
 
 export interface RocketmqBusOptions {
@@ -31,13 +34,20 @@ export interface RocketmqBusOptions {
 }
 
 export interface RocketmqBus extends MessageBus {
+  /** Answers within 2 s. */
   health(): Promise<Health>;
+  /** One line in the log where no proxy can be reached; the outbox keeps what cannot be sent. */
+  checkAtStart(): Promise<void>;
   lag(now: Date): Promise<readonly GroupLag[]>;
   close(): Promise<void>;
 }
 
 const SENDS_MAX = 64;
 const REQUEST_TIMEOUT_MS = 5_000;
+/** A probe gives a part 3 s. */
+const HEALTH_LIMIT_MS = 2_000;
+/** A failure this old, with no send since, is looked into: another process may have sent what failed here. */
+const QUIET_MS = 6_000;
 /** NORMAL, as the protocol numbers the types of messages. */
 const NORMAL = 1;
 
@@ -70,6 +80,21 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
       }
     },
   });
+
+  /** Who has nothing to send hears here whether it could, and whether what failed works again. */
+  const askProducer = async (): Promise<void> => {
+    const asked = (async () => {
+      const client = await producer.client();
+      if (producer.health.ok || producer.quietMs() < QUIET_MS) return;
+      await client.reach().then(() => producer.note(null), producer.note);
+    })().catch(() => undefined);
+    const overdue = new AbortController();
+    await Promise.race([
+      asked,
+      wait(HEALTH_LIMIT_MS, undefined, { signal: overdue.signal }).catch(() => undefined),
+    ]);
+    overdue.abort();
+  };
 
   const readerOf = (group: ConsumerGroup): GroupReader => {
     const present = readers.get(group);
@@ -221,13 +246,19 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
     deadGroupsOf: waiting.deadGroupsOf,
     nextDueAt: waiting.nextDueAt,
     health: async () => {
-      const links = [...readers.values()].map((reader) => reader.health());
+      if (readers.size === 0 || producer.used) await askProducer();
       // A process that only reads says nothing about sending, and the other way round.
-      if (links.length === 0) {
-        await producer.client().catch(() => undefined);
-        return producer.health;
-      }
-      return links.find(({ ok }) => !ok) ?? links[0] ?? producer.health;
+      const answers = [
+        ...[...readers.values()].map((reader) => reader.health()),
+        ...(readers.size === 0 || producer.used ? [producer.health] : []),
+      ];
+      return answers.find(({ ok }) => !ok) ?? answers[0] ?? producer.health;
+    },
+    checkAtStart: async () => {
+      await reachAny(options.endpoints).catch((error: unknown) => {
+        const tried = { endpoints: options.endpoints, what: 'connecting' };
+        log.error(explainFailure(error, tried));
+      });
     },
     lag: async (now) => {
       const waits = new Map((await waiting.lag(now)).map((each) => [each.group, each]));

@@ -23,6 +23,8 @@ export interface WiredBus {
   readonly mover: OutboxMover;
   /** How far each group is behind, as far as this process and the database can tell. */
   lag(now: Date): Promise<readonly GroupLag[]>;
+  /** Says in the log what of it is out of reach. */
+  checkAtStart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export const wireBus = (options: {
           ? relayTo(bus, ringGroups(bell))
           : createPostgresOutboxMover({ pool: rebuildable, looks, onMoved: ringGroups(bell) }),
       lag: table.lag,
+      checkAtStart: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };
   }
@@ -73,7 +76,8 @@ export const wireBus = (options: {
   });
   options.health.add({ name: 'bus', weight: 'DEGRADING', check: rocketmq.health });
   const bus = handOver.behind(rocketmq);
-  return { bus, mover: relayTo(bus), lag: rocketmq.lag, close: rocketmq.close };
+  const { lag, checkAtStart, close } = rocketmq;
+  return { bus, mover: relayTo(bus), lag, checkAtStart, close };
 };
 
 export const wireHandOver = (options: {
