@@ -1,12 +1,14 @@
 import { readDisturbOptions, runDisturbBench } from './disturb/run-disturb-bench';
 import { runFlowBench } from './flow/run-flow-bench';
 import { readFlowOptions } from './flow/flow-options';
+import { readRelayOptions, runRelayBench } from './relay/run-relay-bench';
 import { readReconcileOptions, runReconcileBench } from './reconcile/run-reconcile-bench';
 
 const USAGE = [
   'npm run bench -- flow [--short] [--tasks N] [--open-seconds S] [--rounds R] [--processes grouped|each|one] [--tenants N] [--only product,floor,graphile] [--idle-seconds S] [--statements]',
   'npm run bench -- disturb [--short] [--hold-seconds S] [--pairs N]',
   'npm run bench -- reconcile [--short]',
+  'npm run bench -- relay [--short] [--without-rocketmq]',
 ].join('\n');
 
 const main = async (): Promise<void> => {
@@ -14,6 +16,7 @@ const main = async (): Promise<void> => {
   if (name === 'flow') await runFlowBench(readFlowOptions(rest, USAGE));
   else if (name === 'disturb') await runDisturbBench(readDisturbOptions(rest));
   else if (name === 'reconcile') await runReconcileBench(readReconcileOptions(rest));
+  else if (name === 'relay') await runRelayBench(readRelayOptions(rest));
   else throw new Error(`Usage: ${USAGE}`);
 };
 
