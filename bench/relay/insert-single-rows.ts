@@ -9,12 +9,13 @@ const runFile = promisify(execFile);
 /** About the size of an outbox row. */
 const PAYLOAD = 'x'.repeat(300);
 
-/** Rows a second that `clients` sessions insert one by one, each a commit that waits for no disk, as the relay's own do. */
+/** Rows a second that `clients` sessions insert one by one, each in a commit of its own that waits for the disk or does not. */
 export const insertSingleRows = async (options: {
   readonly databaseUrl: string;
   readonly dir: string;
   readonly clients: number;
   readonly seconds: number;
+  readonly synchronousCommit: 'on' | 'off';
 }): Promise<{ readonly by: string; readonly ratePerSecond: number }> => {
   const client = new Client({ connectionString: options.databaseUrl });
   await client.connect();
@@ -31,13 +32,14 @@ export const insertSingleRows = async (options: {
 
 type Options = Parameters<typeof insertSingleRows>[0];
 
-const withPgbench = async ({ databaseUrl, dir, clients, seconds }: Options) => {
+const withPgbench = async (options: Options) => {
+  const { databaseUrl, dir, clients, seconds, synchronousCommit } = options;
   const script = path.join(dir, 'insert.sql');
   await writeFile(script, `INSERT INTO relay_bench (payload) VALUES ('${PAYLOAD}');\n`);
   const { stdout } = await runFile(
     'pgbench',
     ['-n', '-M', 'prepared', '-c', `${clients}`, '-T', `${seconds}`, '-f', script, databaseUrl],
-    { env: { ...process.env, PGOPTIONS: '-c synchronous_commit=off' } },
+    { env: { ...process.env, PGOPTIONS: `-c synchronous_commit=${synchronousCommit}` } },
   );
   const found = /^tps = ([\d.]+)/m.exec(stdout);
   if (found === null) throw new Error(`pgbench does not say how many: ${stdout}`);
@@ -45,14 +47,14 @@ const withPgbench = async ({ databaseUrl, dir, clients, seconds }: Options) => {
 };
 
 /** Where pgbench is missing or refuses the server. */
-const withOwnLoop = async ({ databaseUrl, clients, seconds }: Options) => {
+const withOwnLoop = async ({ databaseUrl, clients, seconds, synchronousCommit }: Options) => {
   const began = performance.now();
   const until = began + seconds * 1_000;
   const counts = await Promise.all(
     Array.from({ length: clients }, async () => {
       const client = new Client({ connectionString: databaseUrl });
       await client.connect();
-      await client.query('SET synchronous_commit = off');
+      await client.query(`SET synchronous_commit = ${synchronousCommit}`);
       let inserted = 0;
       for (; performance.now() < until; inserted += 1) {
         await client.query({

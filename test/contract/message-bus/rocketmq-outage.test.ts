@@ -25,7 +25,7 @@ const WRITE_EVERY_MS = 50;
 const START_MS_MAX = 300_000;
 const COMES_BACK_MS_MAX = 120_000;
 
-jest.setTimeout(START_MS_MAX);
+jest.setTimeout(600_000);
 
 let database: TestDatabase;
 let pool: Pool;
