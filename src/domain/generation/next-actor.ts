@@ -1,5 +1,6 @@
 import type { Attempt } from '../attempt/attempt';
 import { assertNever } from '../kernel/assert-never';
+import type { Asset } from '../output/asset';
 import type { Task } from './task';
 
 export type NextActor =
@@ -28,19 +29,23 @@ export type Planned = Readonly<Record<string, Date | undefined>>;
 
 type TaskFacts = Pick<
   Task,
-  'status' | 'scheduleAt' | 'nextRetryAt' | 'needsOperator' | 'recoveryDeadlineAt'
+  'status' | 'scheduleAt' | 'nextRetryAt' | 'needsOperator' | 'currentAttemptNo'
 >;
 type AttemptFacts = Pick<
   Attempt,
-  'status' | 'jobId' | 'nextPollAt' | 'leaseUntil' | 'watchedUntil' | 'cancelStatus'
+  'attemptNo' | 'status' | 'jobId' | 'nextPollAt' | 'leaseUntil' | 'cancelStatus'
 >;
 
-/** Who moves a generation next, and when. `attempt` is the current one. Pure. */
+/**
+ * Who moves a generation next, and when: the one source of what is told of it anywhere. Of its attempts the current one counts.
+ */
 export const nextStepOf = (
   task: TaskFacts,
-  attempt: AttemptFacts | null,
+  attempts: readonly AttemptFacts[],
+  outputs: readonly Pick<Asset, 'status'>[],
   planned: Planned,
 ): NextStep => {
+  const attempt = attempts.find(({ attemptNo }) => attemptNo === task.currentAttemptNo) ?? null;
   const step = (actor: NextActor, doing: string, at: Date | null = null): NextStep => ({
     actor,
     doing,
@@ -55,7 +60,11 @@ export const nextStepOf = (
     case 'VALIDATING':
       return step('OPERATOR', 'A person looks at the prompt.');
     case 'QUEUED':
-      return step('SCHEDULER', 'It is given a place at a provider.', task.scheduleAt);
+      return step(
+        'SCHEDULER',
+        'It is sent to a provider as soon as a place is free.',
+        task.scheduleAt,
+      );
     case 'RETRY_WAIT':
       return step('SCHEDULER', 'It is tried again.', task.nextRetryAt ?? task.scheduleAt);
     case 'DISPATCHING':
@@ -72,7 +81,9 @@ export const nextStepOf = (
     case 'POST_PROCESSING':
       return step('MEDIA', 'The output is made playable.', task.nextRetryAt);
     case 'SUCCEEDED':
-      return step('NOBODY', 'It has ended.');
+      return outputs.some(({ status }) => status === 'IN_REVIEW')
+        ? step('OPERATOR', 'A person looks at the output before it may be played.')
+        : step('NOBODY', 'It has ended: it can be played.');
     case 'CANCELED':
     case 'FAILED_FINAL':
     case 'EXPIRED':
