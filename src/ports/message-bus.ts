@@ -22,6 +22,8 @@ export interface Delivery {
  *   somebody else, is ignored. `extend` renews leases and answers how many are still ours.
  * - `retryLater` hands a message back to be seen again at `at`. After `deliveriesMax` deliveries a message is dead:
  *   kept with its last error, never delivered, until `replayDead`. `deadGroupsOf` tells for whom.
+ * - `deliverNow` ends the wait of a message that `retryLater` or its `availableAt` puts off, and the death of a dead one. False: there is
+ *   none, it is due anyway, or somebody has it under a lease.
  * - Messages of one aggregate are delivered in the order of publication as long as nothing fails by a bus that is one table; a broker
  *   promises no order, and may repeat although nothing failed. No consumer may depend on either.
  * - A message of any size that the outbox can hold is carried.
@@ -41,6 +43,7 @@ export interface MessageBus {
   ): Promise<number>;
   retryLater(group: ConsumerGroup, delivery: Delivery, at: Date, error: string): Promise<void>;
   replayDead(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
+  deliverNow(group: ConsumerGroup, eventId: string, now: Date): Promise<boolean>;
   /** Groups for which the message is dead. */
   deadGroupsOf(eventId: string): Promise<ConsumerGroup[]>;
   /** Earliest instant at which a message of the group becomes due; null when none waits. */

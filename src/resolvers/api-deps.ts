@@ -23,7 +23,7 @@ export interface ApiDeps extends RateGateDeps {
   readonly slots: Slots;
   /** Asks providers of their jobs, for an operator; nothing is ever submitted from here. */
   readonly provider: Pick<ProviderDeps, 'gatewayOf' | 'accountOf'>;
-  readonly bus: Pick<MessageBus, 'replayDead' | 'deadGroupsOf'>;
+  readonly bus: Pick<MessageBus, 'replayDead' | 'deliverNow' | 'deadGroupsOf'>;
   /** Tells the scheduler that waiting generations may go. */
   readonly ringScheduler: () => void;
   readonly moderation: Moderation;

@@ -243,6 +243,7 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
       await endLeases(group, [handle]);
     },
     replayDead: waiting.replayDead,
+    deliverNow: waiting.deliverNow,
     deadGroupsOf: waiting.deadGroupsOf,
     nextDueAt: waiting.nextDueAt,
     health: async () => {

@@ -20,7 +20,7 @@ interface Replayed {
  */
 export const replayProviderEvent = async (
   context: FlowContext,
-  bus: Pick<MessageBus, 'replayDead'>,
+  bus: Pick<MessageBus, 'deliverNow'>,
   providerEventId: string,
   order: OperatorOrder,
 ): Promise<Acted<Replayed, ProviderEventRefusal>> => {
@@ -39,13 +39,15 @@ export const replayProviderEvent = async (
       }
       const type = 'provider.status.observed';
       const now = context.clock.now();
-      const messageId = await tx.outbox.publishAgain([event.id], type, 'reducer', now);
+      const messageId = await tx.outbox.publishAgain([event.id], type, 'reducer', now, {
+        dueNow: true,
+      });
       if (messageId === null) await requestObservation(context, tx, event.id, null);
       return done({ providerEventId: event.id, messageId }, { asked: true, messageId });
     },
   );
   if (acted.kind === 'DONE' && acted.result.messageId !== null) {
-    await bus.replayDead('reducer', acted.result.messageId, context.clock.now());
+    await bus.deliverNow('reducer', acted.result.messageId, context.clock.now());
   }
   return acted;
 };

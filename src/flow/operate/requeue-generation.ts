@@ -26,12 +26,12 @@ interface Requeued {
 }
 
 /**
- * Lets a generation go on now: one that waits for its retry joins the queue, one whose step's message was lost or died gets it
- * again. Nothing is ever submitted twice by this: a new attempt needs the confirmed end of the one before.
+ * Lets a generation go on now: one that waits for its retry joins the queue, one whose step's message was lost, died or waits for
+ * its next try gets it now. Nothing is ever submitted twice by this: a new attempt needs the confirmed end of the one before.
  */
 export const requeueGeneration = async (
   context: FlowContext,
-  bus: Pick<MessageBus, 'replayDead'>,
+  bus: Pick<MessageBus, 'deliverNow'>,
   taskId: string,
   order: OperatorOrder,
 ): Promise<Acted<Requeued, RequeueRefusal>> => {
@@ -40,9 +40,9 @@ export const requeueGeneration = async (
   );
   if (acted.kind === 'REFUSED') return acted;
   const { asked } = acted.result;
-  // Where it stands on the bus dead, publishing it again does not bring it back.
+  // Where it stands on the bus dead or in back-off, publishing it again changes nothing.
   if (asked?.eventId != null) {
-    await bus.replayDead(asked.group, asked.eventId, context.clock.now());
+    await bus.deliverNow(asked.group, asked.eventId, context.clock.now());
   }
   return acted;
 };

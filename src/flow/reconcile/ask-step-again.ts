@@ -19,7 +19,8 @@ export interface AskedAgain {
 
 /**
  * Asks for the step on which a generation stands once more, and holds it for as long again: a message that merely waits is
- * published under its own id and so is not doubled, one that was handled or lost is written anew. Null where no message
+ * published under its own id and so is not doubled, one that was handled or lost is written anew. An operator waits for no
+ * planned time: what has not left is due at once. Null where no message
  * carries the step: the queue, the poller or a person does. Steps are safe to run twice, and none of them submits twice.
  * @param attempt the current one, locked after its task
  * @param by who asks, for the record
@@ -38,7 +39,10 @@ export const askStepAgain = async (
   const now = context.clock.now();
   const leaseUntil = new Date(now.getTime() + context.settings.stuckAfterMs);
   await tx.attempts.patch(attempt, null, { leaseUntil }, now);
-  const eventId = await tx.outbox.publishAgain([task.id, attempt.id], message.type, group, now);
+  const ids = [task.id, attempt.id];
+  const eventId = await tx.outbox.publishAgain(ids, message.type, group, now, {
+    dueNow: by === 'operator',
+  });
   if (eventId === null) await writeAgain(context, tx, task, message, by);
   return { type: message.type, group, eventId };
 };

@@ -18,12 +18,14 @@ export interface OutboxStore {
    * Publishes the latest message of a type again, under its own id, when the group has not handled it: a message that
    * waits on the bus is not doubled, one that was lost comes back. Answers its id; null: there is none, and a new one must
    * be written.
+   * @param options.dueNow also where it has not left yet, and would wait for its time
    */
   publishAgain(
     aggregateIds: readonly string[],
     type: MessageType,
     group: ConsumerGroup,
     now: Date,
+    options?: { readonly dueNow: boolean },
   ): Promise<string | null>;
   lock(eventId: string): Promise<OutboxEvent | null>;
   /** Gives a dead event, under its own id, its tries back. False: it is not dead. */

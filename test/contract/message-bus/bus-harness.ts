@@ -65,6 +65,7 @@ export const onBus = (harness: BusHarness, bus: MessageBus) => ({
     bus.extend(GROUP, deliveries, harness.leaseMs, harness.now()),
   retryIn: (delivery: Delivery, ms: number, error = 'it failed') =>
     bus.retryLater(GROUP, delivery, new Date(harness.now().getTime() + ms), error),
+  deliverNow: (eventId: string) => bus.deliverNow(GROUP, eventId, harness.now()),
   replay: (eventId: string) => bus.replayDead(GROUP, eventId, harness.now()),
 });
 export type BusAtNow = ReturnType<typeof onBus>;

@@ -3,7 +3,14 @@ import { stopGeneration } from '../../../src/flow/operate/stop-generation';
 import { useFlow, type Flow } from '../../support/flow-harness';
 import { onlyProxy } from '../../support/flow/expectations';
 import { reduceAll, say } from '../../support/flow/observations';
-import { auditOf, expectRefused, letDie, NOBODY, ORDER } from '../../support/flow/operator';
+import {
+  auditOf,
+  expectRefused,
+  letBackOff,
+  letDie,
+  NOBODY,
+  ORDER,
+} from '../../support/flow/operator';
 
 const open = useFlow();
 
@@ -60,6 +67,47 @@ describe('a requeue', () => {
     expect((await flow.task(id)).status).toBe('SUCCEEDED');
   });
 
+  it.each([
+    ['provider', 'DISPATCHING', 'SUBMITTED'],
+    ['reconciler', 'SUBMIT_UNKNOWN', 'RUNNING'],
+    ['output-fetch', 'OUTPUT_FETCHING', 'SUCCEEDED'],
+    ['media', 'POST_PROCESSING', 'SUCCEEDED'],
+  ] as const)('makes the message due that waits in the back-off of %s', async (group, at, then) => {
+    const flow = await open({ toolkit: onlyProxy });
+    const id = await standAt(flow, at);
+    expect(await letBackOff(flow, group)).toBe(1);
+    await flow.drain();
+    expect((await flow.task(id)).status).toBe(at);
+    expect(await requeue(flow, id)).toMatchObject({ kind: 'DONE', result: { asked: { group } } });
+    await flow.drain();
+    expect((await flow.task(id)).status).toBe(then);
+    expect(await auditOf(flow)).toMatchObject([
+      { action: 'generation.requeue', after: { status: at, published: true }, refused: null },
+    ]);
+  });
+
+  it('makes the message due that waits in the outbox for its time', async () => {
+    const flow = await open();
+    const id = await standAt(flow, 'SUBMIT_UNKNOWN', 0);
+    await flow.drain();
+    expect((await flow.task(id)).status).toBe('SUBMIT_UNKNOWN');
+    expect(await requeue(flow, id)).toMatchObject({ kind: 'DONE' });
+    await flow.drain();
+    expect((await flow.task(id)).status).toBe('RUNNING');
+  });
+
+  it('takes no message from whoever works on it', async () => {
+    const flow = await open({ toolkit: onlyProxy });
+    const id = await standAt(flow, 'OUTPUT_FETCHING');
+    const now = flow.clock.now();
+    const taken = await flow.bus.receive('output-fetch', { max: 1, leaseMs: 60_000, now });
+    expect(taken).toHaveLength(1);
+    await requeue(flow, id);
+    await flow.relay();
+    expect(await flow.bus.receive('output-fetch', { max: 1, leaseMs: 60_000, now })).toEqual([]);
+    expect(await flow.bus.extend('output-fetch', taken, 60_000, now)).toBe(1);
+  });
+
   it('of an unknown submit asks the provider again and sends nothing', async () => {
     const flow = await open();
     const { id } = await flow.submit({ fault: ['answer_lost', 'hang'] });
@@ -106,6 +154,34 @@ describe('a requeue', () => {
     expect((await flow.history(id)).filter((word) => word === 'retry_due')).toHaveLength(1);
   });
 });
+
+type Step = 'DISPATCHING' | 'SUBMIT_UNKNOWN' | 'OUTPUT_FETCHING' | 'POST_PROCESSING';
+
+/** A generation at a step whose message is on the bus, and due. */
+const standAt = async (flow: Flow, step: Step, unknownForMs = 5_000): Promise<string> => {
+  if (step === 'DISPATCHING') {
+    const { id } = await flow.create();
+    await flow.relay();
+    await flow.deliver('scheduler');
+    await flow.relay();
+    return id;
+  }
+  if (step === 'SUBMIT_UNKNOWN') {
+    const { id } = await flow.submit({ fault: ['answer_lost', 'hang', 'callback_never'] });
+    flow.clock.advance(unknownForMs);
+    await flow.relay();
+    return id;
+  }
+  const { id } = await flow.submit();
+  await flow.finishJob(id);
+  await flow.relay();
+  if (step === 'POST_PROCESSING') {
+    await flow.deliver('output-fetch');
+    await flow.relay();
+  }
+  expect((await flow.task(id)).status).toBe(step);
+  return id;
+};
 
 /** A failure that cost nothing and may be tried again, long before its time. */
 const toRetryWait = async (flow: Flow, id: string): Promise<void> => {

@@ -61,6 +61,15 @@ const stateOf = async (flow: Flow): Promise<readonly unknown[]> =>
     TABLES.map((table) => flow.look(`SELECT to_jsonb(t) AS row FROM ${table} t ORDER BY t::text`)),
   );
 
+/** The group's consumer fails with what is due, and will try again much later; answers how many messages wait now. */
+export const letBackOff = async (flow: Flow, group: ConsumerGroup): Promise<number> => {
+  const now = flow.clock.now();
+  const taken = await flow.bus.receive(group, { max: 10, leaseMs: 60_000, now });
+  const later = new Date(now.getTime() + 3_600_000);
+  for (const delivery of taken) await flow.bus.retryLater(group, delivery, later, 'it is away');
+  return taken.length;
+};
+
 const DELIVERIES = 50;
 
 /** Delivers in vain until the group gives its due message up; answers the message's id. */

@@ -151,6 +151,10 @@ export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages 
       });
       return replayed.length === 1;
     },
+    deliverNow: async (consumerGroup, eventId, now) => {
+      const due = await run(db, 'make-bus-message-due-if-idle', { consumerGroup, eventId, now });
+      return due.length === 1;
+    },
     deadGroupsOf: async (eventId) =>
       (await run<{ consumerGroup: ConsumerGroup }>(db, 'list-groups-where-dead', { eventId })).map(
         ({ consumerGroup }) => consumerGroup,

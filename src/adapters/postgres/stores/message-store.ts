@@ -26,11 +26,12 @@ export const createOutboxStore = (db: Database, outgoing: Outgoing): OutboxStore
       causationId: aggregate.causationId,
     });
   },
-  publishAgain: async (aggregateIds, type, consumerGroup, now) => {
+  publishAgain: async (aggregateIds, type, consumerGroup, now, options) => {
     const [row] = await run<{ id: string }>(db, 'publish-again-if-unhandled', {
       aggregateIds,
       type,
       consumerGroup,
+      dueNow: options?.dueNow ?? false,
       now,
     });
     if (row !== undefined) outgoing.wrote([], true);
