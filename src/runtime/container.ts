@@ -181,6 +181,7 @@ export const createContainer = (
     secrets,
     clock,
     ids,
+    log,
     health,
   });
   const gateways = createGateways(context, metrics, tracing);

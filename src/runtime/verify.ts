@@ -26,6 +26,8 @@ export interface VerifyRequest {
   readonly canaries: readonly string[];
   /** Given, the bytes of all objects are read, and it is told how far that has come. */
   readonly onBytes: ((read: BytesRead) => void) | null;
+  /** Told the path of what lies among the objects and is none: it is looked past. */
+  readonly onStray?: (path: string) => void;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -57,10 +59,7 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
         {
           look,
           providerLog: providerLogOf(config),
-          objects:
-            s3 === null
-              ? objectsOf(config, request.onBytes)
-              : storedInBucket(s3.objects, request.onBytes),
+          objects: s3 === null ? objectsOf(request) : storedInBucket(s3.objects, request.onBytes),
           deep: request.onBytes !== null,
           machine: existsSync(config.dataDir) ? machineOf(config) : null,
           secrets: secretsOf(config, database.url, request.canaries),
@@ -86,12 +85,9 @@ const providerLogOf = (config: Config): AsyncIterable<Evidence> | null => {
   return existsSync(dir) ? readSandboxLog(dir) : null;
 };
 
-const objectsOf = (
-  config: Config,
-  onBytes: VerifyRequest['onBytes'],
-): AsyncIterable<Evidence> | null => {
+const objectsOf = ({ config, onBytes, onStray }: VerifyRequest): AsyncIterable<Evidence> | null => {
   const root = path.join(config.dataDir, 'objects');
-  return existsSync(root) ? storedEvidence(root, onBytes) : null;
+  return existsSync(root) ? storedEvidence(root, onBytes, onStray) : null;
 };
 
 /** Only to look: it signs nothing, so that its key need not be the product's. */

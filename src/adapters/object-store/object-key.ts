@@ -5,18 +5,15 @@ const KEY_LENGTH_MAX = 1024;
 const SEGMENT_LENGTH_MAX = 250;
 const SEGMENT = /^[A-Za-z0-9\-_.=]+$/;
 
+/** What may stand between two slashes of a key. */
+export function isSegment(text: string): boolean {
+  return SEGMENT.test(text) && text.length <= SEGMENT_LENGTH_MAX && text !== '.' && text !== '..';
+}
+
 /** @throws InvalidObjectKeyError unless the key is one that the port allows. */
 export function assertObjectKey(key: string): void {
   const segments = key.split('/');
-  const valid =
-    key.length <= KEY_LENGTH_MAX &&
-    segments.every(
-      (segment) =>
-        SEGMENT.test(segment) &&
-        segment.length <= SEGMENT_LENGTH_MAX &&
-        segment !== '.' &&
-        segment !== '..',
-    );
+  const valid = key.length <= KEY_LENGTH_MAX && segments.every(isSegment);
   if (!valid) throw new InvalidObjectKeyError(`not an object key: ${JSON.stringify(key)}`);
 }
 

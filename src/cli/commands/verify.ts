@@ -45,6 +45,7 @@ export const verifyCommand: Command = {
       return 0;
     }
     const wanted = readWords(words);
+    const strays: string[] = [];
     try {
       const report = await verifyStored({
         config: readConfig(),
@@ -53,8 +54,10 @@ export const verifyCommand: Command = {
         only: wanted.only,
         canaries: wanted.canaries,
         onBytes: wanted.deep ? tellProgress : null,
+        onStray: (path) => strays.push(path),
       });
-      for (const line of wanted.json ? [toJson(report)] : describe(report)) print(line);
+      for (const line of wanted.json ? [toJson(report, strays)] : describe(report, strays))
+        print(line);
       return report.violations.length === 0 ? 0 : 1;
     } catch (error) {
       if (!(error instanceof CannotLookError)) throw error;
@@ -106,19 +109,20 @@ const tellProgress = ({ objects, bytes }: { objects: number; bytes: number }): v
   process.stderr.write(`checksums  ${objects} objects, ${Math.round(bytes / 2 ** 20)} MiB\n`);
 };
 
-const toJson = (report: VerifyReport): string =>
+const toJson = (report: VerifyReport, strays: readonly string[]): string =>
   JSON.stringify(
     {
       checked: report.checked.map(({ name }) => name),
       unseen: report.unseen.map(({ name, needs }) => ({ name, needs })),
       rows: report.rows,
+      strays,
       violations: report.violations,
     },
     null,
     2,
   );
 
-const describe = (report: VerifyReport): string[] => {
+const describe = (report: VerifyReport, strays: readonly string[]): string[] => {
   const counts = new Map<string, number>();
   for (const { invariant } of report.violations) {
     counts.set(invariant, (counts.get(invariant) ?? 0) + 1);
@@ -133,6 +137,7 @@ const describe = (report: VerifyReport): string[] => {
         `unseen  ${name.padEnd(26)} ${needs === 'object bytes' ? 'asked with --deep only' : `there is no ${needs} here`}`,
     ),
     '',
+    ...strays.map((path) => `stray      ${path}: no object of ours lies there; looked past`),
     ...report.violations.map(
       ({ invariant, subject, detail }) => `violation  ${invariant}  ${subject}: ${detail}`,
     ),

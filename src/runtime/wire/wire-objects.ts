@@ -8,6 +8,7 @@ import {
 } from '../../adapters/object-store/s3/deferred-s3-store';
 import type { Clock } from '../../ports/clock';
 import type { IdSource } from '../../ports/ids';
+import type { Log } from '../../ports/log';
 import type { ObjectStore } from '../../ports/object-store';
 import type { Config } from '../config';
 import type { HealthChecks } from '../health/health-checks';
@@ -33,7 +34,10 @@ interface WireOptions {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly health: HealthChecks;
+  readonly log: Log;
 }
+
+const STRAYS_TOLD_MAX = 100;
 
 /** Object storage, as the configuration says. */
 export const wireObjects = (options: WireOptions): WiredObjects =>
@@ -41,15 +45,23 @@ export const wireObjects = (options: WireOptions): WiredObjects =>
     ? wireDisk(options)
     : wireS3(options, options.config.objectStore.s3);
 
-const wireDisk = ({ config, secrets, clock, health }: WireOptions): WiredObjects => {
+const wireDisk = ({ config, secrets, clock, health, log }: WireOptions): WiredObjects => {
   const root = path.join(config.dataDir, 'objects');
   health.add({ name: 'objects', weight: 'DEGRADING', check: createFolderHealth(root) });
+  const told = new Set<string>();
+  const onStray = (stray: string): void => {
+    // Sweeps list again and again: each is told once, and memory stays small whatever lies there.
+    if (told.has(stray) || told.size >= STRAYS_TOLD_MAX) return;
+    told.add(stray);
+    log.warn('No object of ours lies there; listings go past it', { path: stray });
+  };
   const at = (publicBaseUrl: string) =>
     createDiskObjectStore({
       root,
       publicBaseUrl: `${publicBaseUrl}/objects`,
       signingKey: deriveKey(secrets.signingSecret, 'object-urls'),
       clock,
+      onStray,
     });
   const objects = at(config.publicUrl);
   return {

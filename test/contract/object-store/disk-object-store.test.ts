@@ -83,6 +83,31 @@ describe('disk object store', () => {
   });
   afterEach(() => running.close());
 
+  it('fails for a key under a stray file alone, and names the file', async () => {
+    const stray = join(running.root, 'objects', 'a');
+    await put('b/c', 'text');
+    await writeFile(stray, 'stray');
+    const named = `the disk store failed: ENOTDIR at ${stray}, a file where a folder belongs`;
+    const failing = [put('a/b', 'text'), put('a/b/c', 'text'), store.head('a/b')];
+    for (const outcome of await Promise.allSettled(failing)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: named } });
+    }
+    await put('b/d', 'text');
+    const keys: string[] = [];
+    for await (const { key } of store.list('')) keys.push(key);
+    expect(keys).toEqual(['b/c', 'b/d']);
+    expect(await readdir(join(running.root, 'tmp'))).toEqual([]);
+  });
+
+  it('gives up a place that is taken by what is no object', async () => {
+    const place = join(running.root, 'objects', 'a~o');
+    await mkdir(place, { recursive: true });
+    await writeFile(join(place, 'stray'), 'stray');
+    await expect(put('a', 'text')).rejects.toThrow(
+      new ObjectStoreUnavailableError(`the disk store failed: ${place} is taken by no object`),
+    );
+  });
+
   it('judges the end of a URL by its own clock, to the millisecond', async () => {
     await put('a/b', 'text');
     const url = await store.presignGet('a/b', life());

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -77,5 +77,21 @@ describe('what stands in the store', () => {
       'b/raw',
       'b/raw',
     ]);
+  });
+
+  it('is told past files and a folder of no key, which are named', async () => {
+    const objects = path.join(root, 'objects');
+    const strays = ['a/file', 'note.txt', 'raw~o', 'spaced name'].map((each) =>
+      path.join(objects, each),
+    );
+    for (const stray of strays.slice(0, 3)) await writeFile(stray, 'stray');
+    await mkdir(path.join(objects, 'spaced name'));
+    const told: string[] = [];
+    const seen: (string | null)[] = [];
+    for await (const { reference } of storedEvidence(root, null, (stray) => told.push(stray))) {
+      seen.push(reference);
+    }
+    expect(seen).toEqual(['a/raw', 'b/raw']);
+    expect(told.sort()).toEqual(strays);
   });
 });

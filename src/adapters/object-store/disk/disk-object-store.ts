@@ -10,7 +10,7 @@ import {
   type PutResult,
   type UploadTicket,
 } from '../../../ports/object-store';
-import { listObjects } from './list-objects';
+import { listObjects, type OnStray } from './list-objects';
 import {
   asStoreErrors,
   bytesPath,
@@ -34,6 +34,8 @@ export interface DiskObjectStoreOptions {
   /** At least 32 random bytes, the same in every process that signs or serves. */
   readonly signingKey: Buffer;
   readonly clock: Clock;
+  /** Told what a listing passes over, since it is no object of ours. */
+  readonly onStray?: OnStray;
 }
 
 export function createDiskObjectStore(options: DiskObjectStoreOptions): DiskObjectStore {
@@ -113,7 +115,7 @@ export class DiskObjectStore implements ObjectStore {
     options: Parameters<ObjectStore['list']>[1] = {},
   ): AsyncIterable<ListedObject> {
     assertListPrefix(prefix);
-    return listObjects(this.layout, prefix, options);
+    return listObjects(this.layout, prefix, options, this.options.onStray);
   }
 
   async presignPut(

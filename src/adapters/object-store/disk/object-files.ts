@@ -211,10 +211,25 @@ export async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     // Only what a file system says; a body whose connection was reset keeps its own error.
     if (!FILE_SYSTEM_CODES.has(codeOf(error))) throw error;
-    throw new ObjectStoreUnavailableError(`the disk store failed: ${codeOf(error)}`, {
-      cause: error,
-    });
+    throw new ObjectStoreUnavailableError(
+      `the disk store failed: ${codeOf(error)}${await placeOf(error)}`,
+      { cause: error },
+    );
   }
+}
+
+/** Where it failed; of a file that stands where a folder is wanted that file, since it must be moved away. */
+async function placeOf(error: unknown): Promise<string> {
+  const { path, dest } = error as { readonly path?: unknown; readonly dest?: unknown };
+  const place = dest ?? path;
+  if (typeof place !== 'string') return '';
+  if (codeOf(error) === 'ENOTDIR') {
+    for (let above = place; above !== dirname(above); above = dirname(above)) {
+      const found = await stat(above).catch(() => null);
+      if (found?.isFile()) return ` at ${above}, a file where a folder belongs`;
+    }
+  }
+  return ` at ${place}`;
 }
 
 async function syncDir(path: string): Promise<void> {

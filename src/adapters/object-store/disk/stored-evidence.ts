@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 
 import type { Evidence } from '../../../ports/verification';
-import { listObjects } from './list-objects';
+import { listObjects, type OnStray } from './list-objects';
 import { asStoreErrors, bytesPath, layoutOf, orNullIfMissing } from './object-files';
 
 export interface BytesRead {
@@ -20,15 +20,17 @@ const TOLD_EVERY_OBJECTS = 1_000;
  * What stands in the store, by the files themselves: the size is the file's, not the one noted beside it. One object at a time,
  * in pieces, so that memory grows neither with their number nor with their size.
  * @param onBytes given, all bytes are read for their checksum, and it is told now and then how far that has come
+ * @param onStray told what is passed over, since it is no object of ours
  */
 export async function* storedEvidence(
   root: string,
   onBytes: ((read: BytesRead) => void) | null,
+  onStray?: OnStray,
 ): AsyncGenerator<Evidence> {
   const layout = layoutOf(root);
   let read = { objects: 0, bytes: 0 };
   let told = read;
-  for await (const head of listObjects(layout, '')) {
+  for await (const head of listObjects(layout, '', {}, onStray)) {
     const file = bytesPath(layout, head);
     // Null: deleted meanwhile, or the bytes are gone; either way nothing is stored there.
     const facts = await asStoreErrors(() => orNullIfMissing(stat(file)));

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { crashpoint } from '../../../ports/crash-points';
 import {
   ObjectMismatchError,
+  ObjectStoreUnavailableError,
   ObjectTooLargeError,
   type ObjectHead,
   type ObjectStore,
@@ -14,6 +15,7 @@ import {
 import {
   bytesPath,
   makeTemporaryDir,
+  objectDir,
   publishDir,
   readHead,
   renewObject,
@@ -23,6 +25,8 @@ import {
 
 export type PutOptions = Parameters<ObjectStore['putStream']>[2];
 
+/** Nobody deletes an object so often in a row: what is still in the way then is none. */
+const PLACE_ATTEMPTS = 20;
 const INCOMING_NAME = 'incoming';
 
 /** Streams the body to a temporary folder and publishes it; nothing is left when that fails. */
@@ -76,7 +80,7 @@ async function publish(
   const { key, sizeBytes, sha256 } = head;
   await sealTemporaryDir(temporaryDir, head);
   crashpoint('store.after_bytes_before_publish');
-  for (;;) {
+  for (let attempt = 1; attempt <= PLACE_ATTEMPTS; attempt += 1) {
     if (await publishDir(layout, temporaryDir, key)) {
       return { sizeBytes, sha256, outcome: 'created' };
     }
@@ -89,6 +93,8 @@ async function publish(
       return { sizeBytes, sha256, outcome: 'reused' };
     }
   }
+  const place = objectDir(layout, key);
+  throw new ObjectStoreUnavailableError(`the disk store failed: ${place} is taken by no object`);
 }
 
 interface Received {
