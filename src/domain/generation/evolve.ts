@@ -125,6 +125,8 @@ const stepPatch = (task: Task, step: Step, context: EvolveContext): TaskPatch =>
       submitTries: task.submitTries + 1,
     };
   }
+  // What was withdrawn before it left is no try.
+  if (step.event === 'never_sent') return { submitTries: Math.max(task.submitTries - 1, 0) };
   const waits = task.status === 'QUEUED' || task.status === 'RETRY_WAIT';
   if (step.event === 'earlier_attempt_job_found' && waits) return adoptedPatch(context);
   if (step.event === 'step_retryable' || step.event === 'url_refreshed') {

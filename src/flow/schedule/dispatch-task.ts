@@ -15,7 +15,7 @@ import { SlotsUnavailableError, type Slots, type SlotScope } from '../../ports/s
 import type { Tenant } from '../../ports/stores/catalog-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
-import { giveSlotBack } from './free-slot';
+import { giveSlotBack } from './give-slot-back';
 import { applyEvent } from '../transition/apply-event';
 
 export interface ScheduleDeps {

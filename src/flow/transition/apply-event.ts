@@ -1,5 +1,5 @@
 import type { Attempt } from '../../domain/attempt/attempt';
-import { isAttemptSettled } from '../../domain/attempt/statuses';
+import { holdsSlot, isAttemptSettled } from '../../domain/attempt/statuses';
 import type { Settlement } from '../../domain/billing/settlement';
 import { decide, isAdoption } from '../../domain/generation/decide';
 import type { Decision, Step, TaskFacts } from '../../domain/generation/decision';
@@ -23,6 +23,8 @@ export interface Applied {
   readonly attempt: Attempt | null;
   /** The attempt's slot may be given back, after the commit. */
   readonly freeSlot: boolean;
+  /** The attempt has a living job again and no slot: it takes one, after the commit. */
+  readonly takeSlot: boolean;
   /** A newer attempt that had not left and gave way to the one that was found; its slot is free too. */
   readonly withdrawn?: Attempt;
 }
@@ -69,20 +71,25 @@ const applyOne = async (context: FlowContext, tx: Stores, input: EventInput): Pr
   const now = context.clock.now();
   const decision = decide(factsOf(input, await othersAreOver(tx, input)), input.event);
   const freeSlot = decision.effects.some((effect) => effect.kind === 'FREE_SLOT');
+  const takeSlot = livesAgain(input, decision);
   const patch = attemptPatchOf(context, input, decision, now);
   await recordFindings(context, tx, input, decision, now);
   if (decision.kind === 'IGNORE') {
     const attempt = await moveAttempt(tx, input, decision, patch, now);
     await recordIgnored(context, tx, input, decision, attempt, now);
-    return { decision, moved: false, task: input.task, attempt, freeSlot };
+    return { decision, moved: false, task: input.task, attempt, freeSlot, takeSlot };
   }
   // Both rows are locked: attempt and task move in one round trip.
   const [attempt, task] = await together(
     moveAttempt(tx, input, decision, patch, now),
     moveTask(context, tx, { ...input, attempt: patched(input, decision, patch) }, decision, now),
   );
-  return { decision, moved: true, task, attempt, freeSlot };
+  return { decision, moved: true, task, attempt, freeSlot, takeSlot };
 };
+
+/** Given up for lost or taken for never made, its slot has gone; its job is there all the same. */
+const livesAgain = ({ attempt }: EventInput, { attemptTo }: Decision): boolean =>
+  attempt !== null && attemptTo !== null && !holdsSlot(attempt.status) && holdsSlot(attemptTo);
 
 /**
  * Whether a cancel waits for nothing but the attempt that the event speaks of. Asked only where it decides: of one that

@@ -44,8 +44,8 @@ const expectAdopted = async (flow: Flow, id: string, jobId: string): Promise<voi
   expect(first?.nextPollAt).not.toBeNull();
   expect(await flow.findings()).toEqual([]);
   expect(await flow.ledger(id)).toMatchObject([{ kind: 'RESERVE' }]);
-  await rebuildSlots(flow.context, flow.slots);
   expect(await slotsInUse(flow)).toBe(1);
+  expect(await rebuildSlots(flow.context, flow.slots)).toBe(0);
   // Nothing more is sent for it.
   flow.clock.advance(60_000);
   await flow.runPass();
@@ -85,8 +85,31 @@ describe('a job that turns up after its absence was believed', () => {
     ]);
     const jobId = await turnUp(flow, id, first, 'RUNNING');
     expect((await flow.attempts(id))[1]).toMatchObject({ status: 'CANCELED', jobId: null });
-    expect(await slotsInUse(flow)).toBe(0);
+    expect((await flow.task(id)).submitTries).toBe(1);
     await expectAdopted(flow, id, jobId);
+  });
+
+  it('holds a slot from then on, and gives it back with its own token', async () => {
+    const flow = await open();
+    const { id, first } = await declareAbsent(flow);
+    expect(await slotsInUse(flow)).toBe(0);
+    await turnUp(flow, id, first, 'RUNNING');
+    expect(await slotsInUse(flow)).toBe(1);
+    await turnUp(flow, id, first, 'FAILED');
+    expect(await slotsInUse(flow)).toBe(0);
+    expect(await rebuildSlots(flow.context, flow.slots)).toBe(0);
+  });
+
+  it('holds its slot also where no limit leaves one: the job runs', async () => {
+    const flow = await open({ tenant: { inFlightMax: 1 } });
+    const { id, first } = await declareAbsent(flow);
+    await flow.look(`UPDATE generation_tasks SET schedule_at = now() + interval '1 year'`);
+    const other = await flow.submit({ fault: 'hang' });
+    expect(other.status).toBe('SUBMITTED');
+    await turnUp(flow, id, first, 'RUNNING');
+    expect(await slotsInUse(flow)).toBe(2);
+    await turnUp(flow, id, first, 'FAILED');
+    expect(await slotsInUse(flow)).toBe(1);
   });
 
   it('fails like any other: the next attempt has a number of its own', async () => {
