@@ -34,6 +34,7 @@ const main = async (): Promise<number> => {
   onStopSignal(config.drainMs * 3, stop);
   try {
     const key = await issueLocalKey(config, product.databaseUrl, {
+      tenant: null,
       name: 'Demo',
       scopes: TENANT_SCOPES,
       lifeMs: KEY_LIFE_MS,

@@ -7,7 +7,11 @@ import { createPool, createUnitOfWork } from '../adapters/postgres';
 import { createPrisma } from '../adapters/postgres/prisma-client';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../adapters/postgres/embedded';
 import { applyMigrations } from '../adapters/postgres/migrate';
-import { insertFirstTenant, seedSandboxCatalog } from '../adapters/postgres/seed';
+import {
+  findOrInsertTenant,
+  insertFirstTenant,
+  seedSandboxCatalog,
+} from '../adapters/postgres/seed';
 import { createPartitionStore } from '../adapters/postgres/stores/partition-store';
 import { ledgerKeys } from '../domain/billing/outcomes';
 import { MICROS_PER_CREDIT } from '../domain/kernel/money';
@@ -121,20 +125,24 @@ export const fillDatabase = async (
 };
 
 /**
- * A key of the first tenant, for a person or a program on the machine that has the data folder: whoever can read it can read
+ * A key of the first tenant, or of the one of that name, which is made where there is none; for a person or a program on the machine that has the data folder: whoever can read it can read
  * the database's password too.
  */
 export const issueLocalKey = async (
   config: Config,
   databaseUrl: string,
-  { name, scopes, lifeMs }: KeyOptions,
+  { tenant, name, scopes, lifeMs }: KeyOptions,
 ): Promise<string> => {
   const now = createSystemClock(config.clockOffsetMs).now();
   const prisma = createPrisma({ connectionString: databaseUrl, max: 1 });
   try {
-    const tenant = await prisma.tenants.findFirstOrThrow({ orderBy: { id: 'asc' } });
-    const issued = await createApiKeys({ prisma, ids: createIdSource() }).issue({
-      tenantId: tenant.id,
+    const ids = createIdSource();
+    const tenantId =
+      tenant === null
+        ? (await prisma.tenants.findFirstOrThrow({ orderBy: { id: 'asc' } })).id
+        : await findOrInsertTenant(prisma, { tenantId: ids.next(now), name: tenant }, now);
+    const issued = await createApiKeys({ prisma, ids }).issue({
+      tenantId,
       name,
       scopes,
       expiresAt: new Date(now.getTime() + lifeMs),

@@ -113,19 +113,46 @@ export const insertFirstTenant = async (
   now: Date,
 ): Promise<boolean> => {
   if ((await prisma.tenants.count()) > 0) return false;
-  await prisma.tenants.create({
-    data: {
-      id: tenant.tenantId,
-      name: tenant.name,
-      tier: 'STANDARD',
-      status: 'ACTIVE',
-      in_flight_max: 5,
-      queued_max: 5_000,
-      upload_bytes_max: 512n * 1024n * 1024n,
-      retention_days: 30,
-      charged_failure_bearer: 'PLATFORM',
-      created_at: now,
-    },
-  });
+  await prisma.tenants.create({ data: tenantRow(tenant, now) });
   return true;
 };
+
+/** Finds the tenant of that name, the oldest where several have it; makes it with an empty account where none has. */
+export const findOrInsertTenant = (
+  prisma: PrismaClient,
+  tenant: FirstTenant,
+  now: Date,
+): Promise<string> =>
+  prisma.$transaction(async (tx) => {
+    // Two at once with one name make one tenant: names have no unique key.
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('tenant by name', 0))`;
+    const found = await tx.tenants.findFirst({
+      where: { name: tenant.name },
+      orderBy: { id: 'asc' },
+    });
+    if (found !== null) return found.id;
+    await tx.tenants.create({ data: tenantRow(tenant, now) });
+    await tx.accounts.create({
+      data: {
+        tenant_id: tenant.tenantId,
+        available_micros: 0n,
+        held_micros: 0n,
+        version: 0n,
+        updated_at: now,
+      },
+    });
+    return tenant.tenantId;
+  });
+
+const tenantRow = ({ tenantId, name }: FirstTenant, now: Date) => ({
+  id: tenantId,
+  name,
+  tier: 'STANDARD',
+  status: 'ACTIVE',
+  in_flight_max: 5,
+  queued_max: 5_000,
+  upload_bytes_max: 512n * 1024n * 1024n,
+  retention_days: 30,
+  charged_failure_bearer: 'PLATFORM',
+  created_at: now,
+});

@@ -5,6 +5,9 @@ import { addTenant, useStores } from '../postgres/fixtures';
 
 const PROGRAM = path.join(__dirname, '../../../dist/src/issue-key.js');
 
+// Each test starts programs, which a busy machine does slowly.
+jest.setTimeout(60_000);
+
 const bench = useStores();
 
 /** Runs the program as `npm run key -- …` does; answers what it said and how it ended. */
@@ -52,6 +55,21 @@ describe('npm run key', () => {
     ]);
   });
 
+  it('makes a tenant by its name once, with an empty account, and a key of it each time', async () => {
+    const [one, other] = await Promise.all([
+      issue('--tenant', 'Second studio'),
+      issue('--tenant', ' Second studio '),
+    ]);
+    expect([one.code, other.code]).toEqual([0, 0]);
+    expect(
+      await bench().look(
+        `SELECT a.available_micros::text AS available, a.held_micros::text AS held,
+           (SELECT count(*)::int FROM api_keys k WHERE k.tenant_id = t.id) AS keys
+         FROM tenants t JOIN accounts a ON a.tenant_id = t.id WHERE t.name = 'Second studio'`,
+      ),
+    ).toEqual([{ available: '0', held: '0', keys: 2 }]);
+  });
+
   it('explains itself and makes nothing when it is asked for help', async () => {
     expect((await issue('--help')).said).toMatch(/^Usage: npm run key/);
     expect(await keys()).toEqual([]);
@@ -59,6 +77,7 @@ describe('npm run key', () => {
 
   it.each([
     [['--scopes', 'everything'], /no scope everything; there are assets:write/],
+    [['--tenant', ' '], /--tenant: a name of 1 to 100 characters/],
     [['--days', '0'], /--days: a whole number from 1 to 3650, not 0/],
     [['--days', '1.5'], /--days/],
     [['--forever'], /Unknown option '--forever'/],
