@@ -1,10 +1,17 @@
 import { busCommand } from './cli/commands/bus';
 import { capacityCommand } from './cli/commands/capacity';
 import { doctorCommand } from './cli/commands/doctor';
+import { storageCommand } from './cli/commands/storage';
 import { verifyCommand } from './cli/commands/verify';
 import type { Command } from './cli/command';
 
-const COMMANDS: readonly Command[] = [doctorCommand, busCommand, verifyCommand, capacityCommand];
+const COMMANDS: readonly Command[] = [
+  doctorCommand,
+  busCommand,
+  storageCommand,
+  verifyCommand,
+  capacityCommand,
+];
 
 const USAGE = [
   'Usage: npm run cli -- <command> [options]',

@@ -1,6 +1,5 @@
 import { moneyKnown } from '../domain/billing/money-known';
 import { failureMessageOf, nextActionsOf, toFailureCode } from '../domain/generation/failures';
-import { nextStepOf } from '../domain/generation/next-actor';
 import { isTerminal } from '../domain/generation/statuses';
 import type { Task } from '../domain/generation/task';
 import type { Asset, AssetKind } from '../domain/output/asset';
@@ -12,6 +11,7 @@ import type {
   GenerationWaiting,
   Playback,
 } from './generation-parts';
+import { NEXT_STEPS } from './generation-words';
 import { signUrl } from './signed-url';
 
 const keyOf = ({ tenantId, id }: Task) => ({ tenantId, id });
@@ -70,13 +70,12 @@ export const waitingOf = async (
   };
 };
 
-export const nextWordsOf = async ({ loaders }: ApiContext, task: Task): Promise<string> => {
-  const [attempts, outputs] = await Promise.all([
-    loaders.attemptsOfTask.load(keyOf(task)),
-    loaders.outputsOfTask.load(keyOf(task)),
-  ]);
-  // When what is planned leaves is told by the explanation alone.
-  return nextStepOf(task, attempts, outputs, {}).doing;
+export const nextStepOf = async (context: ApiContext, task: Task): Promise<string> => {
+  if (task.status !== 'SUCCEEDED') return NEXT_STEPS[task.status];
+  const outputs = await context.loaders.outputsOfTask.load(keyOf(task));
+  return outputs.some(({ status }) => status === 'IN_REVIEW')
+    ? 'A person looks at the output before it may be played.'
+    : NEXT_STEPS.SUCCEEDED;
 };
 
 export const playbackOf = async (context: ApiContext, task: Task): Promise<Playback | null> => {

@@ -12,7 +12,7 @@ import {
   cancelStateOf,
   failureOf,
   moneyOf,
-  nextWordsOf,
+  nextStepOf,
   playbackOf,
   waitingOf,
 } from './generation-answers';
@@ -187,7 +187,7 @@ export class GenerationType extends Node {
 
   @Field(() => String, { description: 'What happens next, for people.' })
   async nextStep(@Ctx() context: ApiContext): Promise<string> {
-    return nextWordsOf(context, this.task);
+    return nextStepOf(context, this.task);
   }
 
   @Field(() => ID, { description: 'The account that it belongs to.' })

@@ -44,6 +44,25 @@ export const CancelOutcomeEnum = enumType<CancelOutcomeWord>(
 );
 
 /** What happens next, in one sentence for people. */
+export const NEXT_STEPS: Readonly<Record<TaskStatus, string>> = {
+  CREATED: 'The request is checked.',
+  VALIDATING: 'A person looks at the prompt.',
+  QUOTA_RESERVED: 'It joins the queue.',
+  QUEUED: 'It is sent to a provider as soon as a place is free.',
+  DISPATCHING: 'The provider answers.',
+  SUBMIT_UNKNOWN: 'The provider is asked whether it has the job; it is never sent twice.',
+  SUBMITTED: 'The provider begins.',
+  RUNNING: 'The provider finishes.',
+  RETRY_WAIT: 'It is tried again after a pause.',
+  CANCEL_REQUESTED: 'The provider confirms the stop, or finishes first.',
+  OUTPUT_FETCHING: 'The output arrives and is checked.',
+  POST_PROCESSING: 'A playable version is made.',
+  SUCCEEDED: 'Nothing: it can be played.',
+  CANCELED: 'Nothing: it has ended.',
+  FAILED_FINAL: 'Nothing: it has ended.',
+  EXPIRED: 'Nothing: it has ended.',
+};
+
 export const NextActionEnum = enumType<NextAction>(
   'NextAction',
   'What a person can do after a failure.',

@@ -36,6 +36,7 @@ import type { Tracing } from '../ports/tracing';
 import type { AccountRow } from '../ports/stores/catalog-store';
 import type { OutboxMover } from '../ports/stores/message-store';
 import { bells } from './bells';
+import { checkAll } from './check-all';
 import type { Config } from './config';
 import {
   createHealthChecks,
@@ -263,9 +264,12 @@ export const createContainer = (
         (await sweepTempFolders(tempDirOf(config), olderThan))
       );
     },
-    checkAtStart: async () => {
-      await Promise.all([redis?.checkAtStart(), carried.checkAtStart()]);
-    },
+    checkAtStart: () =>
+      checkAll([
+        ...(redis === null ? [] : [redis.checkAtStart]),
+        carried.checkAtStart,
+        stored.checkAtStart,
+      ]),
     close: async () => {
       await Promise.all([bell.close(), pubSub.close(), carried.close(), stored.close()]);
       await Promise.all([facts.end(), rebuildable.end(), redis?.close()]);

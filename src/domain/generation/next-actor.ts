@@ -1,6 +1,5 @@
 import type { Attempt } from '../attempt/attempt';
 import { assertNever } from '../kernel/assert-never';
-import type { Asset } from '../output/asset';
 import type { Task } from './task';
 
 export type NextActor =
@@ -29,23 +28,19 @@ export type Planned = Readonly<Record<string, Date | undefined>>;
 
 type TaskFacts = Pick<
   Task,
-  'status' | 'scheduleAt' | 'nextRetryAt' | 'needsOperator' | 'currentAttemptNo'
+  'status' | 'scheduleAt' | 'nextRetryAt' | 'needsOperator' | 'recoveryDeadlineAt'
 >;
 type AttemptFacts = Pick<
   Attempt,
-  'attemptNo' | 'status' | 'jobId' | 'nextPollAt' | 'leaseUntil' | 'cancelStatus'
+  'status' | 'jobId' | 'nextPollAt' | 'leaseUntil' | 'watchedUntil' | 'cancelStatus'
 >;
 
-/**
- * Who moves a generation next, and when: the one source of what is told of it anywhere. Of its attempts the current one counts.
- */
+/** Who moves a generation next, and when. `attempt` is the current one. Pure. */
 export const nextStepOf = (
   task: TaskFacts,
-  attempts: readonly AttemptFacts[],
-  outputs: readonly Pick<Asset, 'status'>[],
+  attempt: AttemptFacts | null,
   planned: Planned,
 ): NextStep => {
-  const attempt = attempts.find(({ attemptNo }) => attemptNo === task.currentAttemptNo) ?? null;
   const step = (actor: NextActor, doing: string, at: Date | null = null): NextStep => ({
     actor,
     doing,
@@ -60,11 +55,7 @@ export const nextStepOf = (
     case 'VALIDATING':
       return step('OPERATOR', 'A person looks at the prompt.');
     case 'QUEUED':
-      return step(
-        'SCHEDULER',
-        'It is sent to a provider as soon as a place is free.',
-        task.scheduleAt,
-      );
+      return step('SCHEDULER', 'It is given a place at a provider.', task.scheduleAt);
     case 'RETRY_WAIT':
       return step('SCHEDULER', 'It is tried again.', task.nextRetryAt ?? task.scheduleAt);
     case 'DISPATCHING':
@@ -81,9 +72,7 @@ export const nextStepOf = (
     case 'POST_PROCESSING':
       return step('MEDIA', 'The output is made playable.', task.nextRetryAt);
     case 'SUCCEEDED':
-      return outputs.some(({ status }) => status === 'IN_REVIEW')
-        ? step('OPERATOR', 'A person looks at the output before it may be played.')
-        : step('NOBODY', 'It has ended: it can be played.');
+      return step('NOBODY', 'It has ended.');
     case 'CANCELED':
     case 'FAILED_FINAL':
     case 'EXPIRED':

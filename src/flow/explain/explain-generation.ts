@@ -32,10 +32,9 @@ export const explainGeneration = async (
   const task = await readTask(context, deps.reads, viewer, taskId);
   if (task === null) return null;
   const { reads, slots } = deps;
-  const [timeline, attempts, outputs, wait] = await Promise.all([
+  const [timeline, attempts, wait] = await Promise.all([
     reads.readTimeline(task.tenantId, task.id, TIMELINE_MAX + 1),
     reads.listAttempts(task.tenantId, [task.id]),
-    reads.listOutputs(task.tenantId, [task.id]),
     explainWait(context, slots, task),
   ]);
   const planned = await reads.listPlannedMessages(task.tenantId, [
@@ -49,8 +48,7 @@ export const explainGeneration = async (
     isCut: timeline.length > TIMELINE_MAX,
     next: nextStepOf(
       task,
-      attempts,
-      outputs.map(({ asset }) => asset),
+      attempts.find(({ attemptNo }) => attemptNo === task.currentAttemptNo) ?? null,
       timesOf(planned),
     ),
     wait,

@@ -10,7 +10,8 @@ import type { Clock } from '../../ports/clock';
 import type { IdSource } from '../../ports/ids';
 import type { Log } from '../../ports/log';
 import type { ObjectStore } from '../../ports/object-store';
-import type { Config } from '../config';
+import { openBucketAdministration } from '../bucket-administration';
+import { ConfigError, type Config } from '../config';
 import type { HealthChecks } from '../health/health-checks';
 import { deriveKey, type ResolvedSecrets } from '../secrets';
 
@@ -25,6 +26,8 @@ export interface WiredObjects {
   readonly s3: DeferredS3Store | null;
   /** Removes what crashed writes left behind; answers how many. */
   readonly sweepTemporary: (olderThan: Date) => Promise<number>;
+  /** Throws a ConfigError when the store serves nothing as it is set up; what may pass is a line in the log. */
+  checkAtStart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +36,7 @@ interface WireOptions {
   readonly secrets: ResolvedSecrets;
   readonly clock: Clock;
   readonly ids: IdSource;
+  readonly log: Log;
   readonly health: HealthChecks;
   readonly log: Log;
 }
@@ -70,12 +74,13 @@ const wireDisk = ({ config, secrets, clock, health, log }: WireOptions): WiredOb
     disk: objects,
     s3: null,
     sweepTemporary: (olderThan) => objects.sweepTemporary(olderThan),
+    checkAtStart: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
 };
 
 const wireS3 = (
-  { config, secrets, clock, ids, health }: WireOptions,
+  { config, secrets, clock, ids, log, health }: WireOptions,
   settings: NonNullable<Config['objectStore']['s3']>,
 ): WiredObjects => {
   const s3 = deferS3Store({
@@ -97,6 +102,13 @@ const wireS3 = (
     disk: null,
     s3,
     sweepTemporary: (olderThan) => s3.opened().sweepTemporary(olderThan),
+    checkAtStart: async () => {
+      const { problems } = await openBucketAdministration(config, clock).look();
+      const line = ({ variable, says }: (typeof problems)[number]) => `${variable}: ${says}`;
+      const refusals = problems.filter(({ kind }) => kind === 'REFUSED');
+      if (refusals.length > 0) throw new ConfigError(refusals.map(line));
+      for (const each of problems) log.warn(line(each));
+    },
     close: () => Promise.resolve(s3.close()),
   };
 };

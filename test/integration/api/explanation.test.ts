@@ -19,28 +19,6 @@ const explain = async (id: string, token?: string) => {
   return data.generationExplanation;
 };
 
-const nextStepOf = async (id: string): Promise<string> => {
-  const { data } = await api().ask('query ($id: ID!) { generation(id: $id) { nextStep } }', { id });
-  return data.generation.nextStep;
-};
-
-const addOutputInReview = async (generationId: string): Promise<void> => {
-  const { context, tenantId } = api();
-  const now = context.clock.now();
-  const id = context.ids.next(now);
-  const none = { projectId: null, attemptId: null, parentAssetId: null, quarantineKey: null };
-  const inserted = await context.uow.stores.assets.insert(
-    {
-      ...{ ...none, id, tenantId, taskId: toUuid('generation', generationId) },
-      ...{ kind: 'RAW_OUTPUT', status: 'IN_REVIEW', pipelineVersion: 1 },
-      ...{ objectKey: `objects/${id}`, businessKey: `output/${id}`, entryName: null },
-      ...{ fileName: null, declaredMime: null, detectedMime: null, sizeBytes: 1n, sha256: null },
-    },
-    now,
-  );
-  expect(inserted).toBe('CREATED');
-};
-
 describe('generationExplanation', () => {
   it('says who made the call, what happened and what is next', async () => {
     const id = await api().create({ idempotencyKey: 'explained' });
@@ -59,33 +37,6 @@ describe('generationExplanation', () => {
       actor: 'SCHEDULER',
       wait: { reason: 'IN_LINE', position: 1, limit: null, text: 'next in line' },
     });
-  });
-
-  it('says the same as the generation itself, also when only a person can move it', async () => {
-    const [id, ended] = [await api().create(), await api().create()];
-    for (const each of [id, ended]) {
-      expect(await nextStepOf(each)).toBe((await explain(each)).now.doing);
-      await walkToRunning(api(), each);
-      expect(await nextStepOf(each)).toBe((await explain(each)).now.doing);
-    }
-    await walkToSuccess(api(), ended);
-    const told = await explain(ended);
-    expect(told.now).toMatchObject({ actor: 'NOBODY', doing: 'It has ended: it can be played.' });
-    expect(await nextStepOf(ended)).toBe(told.now.doing);
-    await api().database.pool.query(
-      `UPDATE generation_tasks SET needs_operator = true WHERE id = $1`,
-      [toUuid('generation', id)],
-    );
-    expect((await explain(id)).now.actor).toBe('OPERATOR');
-    expect(await nextStepOf(id)).toBe('A person decides how it goes on.');
-    expect((await explain(id)).now.doing).toBe('A person decides how it goes on.');
-    await addOutputInReview(ended);
-    const reviewed = await explain(ended);
-    expect(reviewed.now).toMatchObject({
-      actor: 'OPERATOR',
-      doing: 'A person looks at the output before it may be played.',
-    });
-    expect(await nextStepOf(ended)).toBe(reviewed.now.doing);
   });
 
   it('costs as many statements after a long life as after a short one', async () => {
