@@ -17,7 +17,13 @@ describe('SQL statements', () => {
   it('take the time as a parameter', () => expectKept(timeIsAParameter, files));
 
   it('inside TypeScript take the time as a parameter too', () =>
-    expectKept(timeIsAParameter, readSourceFiles(['src'], '.ts').flatMap(extractSql)));
+    expectKept(
+      timeIsAParameter,
+      readSourceFiles(['src'], '.ts')
+        // Its question is what the server's clock says.
+        .filter(({ path }) => path !== 'src/adapters/postgres/database-health.ts')
+        .flatMap(extractSql),
+    ));
 
   it.each([
     ['select 1', 1],

@@ -38,7 +38,6 @@ interface WireOptions {
   readonly ids: IdSource;
   readonly log: Log;
   readonly health: HealthChecks;
-  readonly log: Log;
 }
 
 const STRAYS_TOLD_MAX = 100;
