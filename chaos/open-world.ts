@@ -96,7 +96,9 @@ export const openWorld = async (
     ]);
   }
   // The provider shows a job as soon as it is made: absent for some seconds is absent.
-  await pool.query('UPDATE providers SET create_settles_ms = 12000, absence_grace_ms = 6000, unknown_window_ms = 90000');
+  await pool.query(
+    'UPDATE providers SET create_settles_ms = 12000, absence_grace_ms = 6000, unknown_window_ms = 90000',
+  );
   await pool.query('UPDATE tenants SET in_flight_max = 10000, queued_max = 100000');
   const keys = await makeClients(platform, pool);
   const spares = new Set<ChildProcess>();
