@@ -124,7 +124,9 @@ const LEFT = {
   'holds that are open': `SELECT task_id::text AS what FROM holds WHERE status = 'OPEN'`,
   'slots in use': `SELECT scope AS what FROM slot_scopes WHERE in_use <> 0`,
   'leases of slots': `SELECT holder::text AS what FROM slot_leases`,
-  'outbox rows that were not published': `SELECT type AS what FROM outbox_events WHERE status <> 'PUBLISHED'`,
+  // An attempt whose absence was believed is watched for days: its next look is planned, and nothing waits for it.
+  'outbox rows that were not published': `SELECT type AS what FROM outbox_events
+     WHERE status <> 'PUBLISHED' AND NOT (type = 'attempt.reconcile.requested' AND available_at > now())`,
   'messages on the bus': `SELECT type AS what FROM bus_messages`,
   'provider events that nobody judged': `SELECT id::text AS what FROM provider_events WHERE matched_at IS NULL`,
 } as const;
