@@ -105,7 +105,10 @@ export const createTraffic = (client: GraphqlClient, name: string): Traffic => {
     flow: (everyMs) => {
       const go = async (): Promise<void> => {
         while (!stopping) {
-          void track(untilAccepted(nextKey(), {})).catch(() => undefined);
+          const key = nextKey();
+          track(untilAccepted(key, {})).catch((error: unknown) => {
+            unanswered.push(`${key}: ${String(error)}`);
+          });
           await wait(everyMs);
         }
       };

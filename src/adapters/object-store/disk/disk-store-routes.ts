@@ -1,5 +1,6 @@
 import { Router, type NextFunction, type Request, type Response } from 'express';
 import type { DiskObjectStore } from './disk-object-store';
+import { allowBrowsers } from '../allow-browsers';
 import { RequestRefusedError, toRefusal } from '../request-refusal';
 import { receiveObject } from './receive-object';
 import { sendObject } from './send-object';
@@ -86,28 +87,12 @@ function badSignature(): RequestRefusedError {
 }
 
 /** Objects come from strangers: no script of theirs may run in the origin of the product. */
-function setCommonHeaders(request: Request, response: Response, next: NextFunction): void {
-  response.set({
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': 'ETag, Content-Length, Content-Range, Accept-Ranges',
-    'Cross-Origin-Resource-Policy': 'cross-origin',
-    // Opened by itself, a browser shows media in a page of its own: that may play, and nothing else may run.
-    'Content-Security-Policy':
-      "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'",
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-  });
-  if (request.method !== 'OPTIONS') {
-    next();
-    return;
-  }
-  response.set({
-    'Access-Control-Allow-Methods': 'GET, HEAD, PUT, OPTIONS',
-    'Access-Control-Allow-Headers': 'Content-Type, Range, If-Range, If-None-Match',
-    'Access-Control-Max-Age': '86400',
-  });
-  response.status(204).end();
-}
+const setCommonHeaders = allowBrowsers({
+  methods: 'GET, HEAD, PUT, OPTIONS',
+  headers: 'Content-Type, Range, If-Range, If-None-Match',
+  // Opened by itself, a browser shows media in a page of its own: that may play, and nothing else may run.
+  policy: "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'",
+});
 
 function answer(
   serve: (request: Request, response: Response) => Promise<void>,

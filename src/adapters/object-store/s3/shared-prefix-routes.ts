@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { Router, type NextFunction, type Request, type Response } from 'express';
 
 import { InvalidObjectKeyError } from '../../../ports/object-store';
+import { allowBrowsers } from '../allow-browsers';
 import { assertObjectKey } from '../object-key';
 import { RequestRefusedError, toRefusal } from '../request-refusal';
 import { parsePrefixToken } from '../signed-urls';
@@ -16,25 +17,12 @@ import type { S3ObjectStore } from './s3-object-store';
  */
 export const createSharedPrefixRoutes = (store: S3ObjectStore): Router => {
   const router = Router();
-  router.use((request, response, next) => {
-    response.set({
-      'Access-Control-Allow-Origin': '*',
-      'Access-Control-Expose-Headers': 'ETag, Content-Length, Content-Range, Accept-Ranges',
-      'Cross-Origin-Resource-Policy': 'cross-origin',
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-    });
-    if (request.method !== 'OPTIONS') {
-      next();
-      return;
-    }
-    response.set({
-      'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
-      'Access-Control-Allow-Headers': 'Range, If-Range, If-None-Match',
-      'Access-Control-Max-Age': '86400',
-    });
-    response.status(204).end();
-  });
+  router.use(
+    allowBrowsers({
+      methods: 'GET, HEAD, OPTIONS',
+      headers: 'Range, If-Range, If-None-Match',
+    }),
+  );
   router.use('/p', (request, response, next) => {
     serve(store, request, response).catch((error: unknown) => refuse(error, response, next));
   });
