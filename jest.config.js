@@ -35,12 +35,12 @@ const shared = {
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/data/', '<rootDir>/output/'],
   restoreMocks: true,
-  // A bound against hanging, not a measure of speed: the machine may be busy.
-  testTimeout: 60_000,
 };
 
 module.exports = {
   maxWorkers: 2,
+  // A bound against hanging, not a measure of speed: the machine may be busy. Jest does not read it from a project.
+  testTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   projects: [
     {

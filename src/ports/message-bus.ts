@@ -15,9 +15,9 @@ export interface Delivery {
  * Contract, checked by test/contract/message-bus for every adapter:
  * - `publish` hands over a batch; a message may arrive more than once, never altered. It resolves only
  *   when the bus has the batch; a rejected promise means that any part may or may not have arrived.
- * - `receive` leases up to `max` messages of a group for `leaseMs`. Until the lease ends nobody else of the
- *   group sees them; after it, a broker takes some seconds, they are delivered again with `deliveries` + 1 or more. An empty array means none is due.
- *   Messages do not show before their `availableAt`.
+ * - `receive` leases up to `max` messages of a group for `leaseMs`, fewer only when no more can be had now. Until the lease ends
+ *   nobody else of the group sees them; after it, a broker takes some seconds, they are delivered again with `deliveries` + 1 or
+ *   more. An empty array means none is due. Messages do not show before their `availableAt`.
  * - `acknowledge` after the effect's commit ends a message for the group; one that is unknown, or whose lease passed to
  *   somebody else, is ignored. `extend` renews leases and answers how many are still ours.
  * - `retryLater` hands a message back to be seen again at `at`. After `deliveriesMax` deliveries a message is dead:

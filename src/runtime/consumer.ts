@@ -94,6 +94,7 @@ const receiveOnce = async (
   });
   if (deliveries.length > 0) crashpoint('consume.after_lease_before_work');
   for (const delivery of deliveries) work.take(delivery);
+  if (deliveries.length >= room) work.mayWaitBehind();
   if (deliveries.length === 0 && asksWhenDue) {
     const dueAt = await options.bus.nextDueAt(options.group);
     if (dueAt !== null) work.returns.add(dueAt);
@@ -196,6 +197,7 @@ const createWorkInHand = (options: ConsumerOptions) => {
     take,
     count: (): number => inHand.size,
     onRoom: room.onRoom,
+    mayWaitBehind: room.mayWaitBehind,
     /** When something in the bus becomes due by itself, as far as this process knows. */
     returns,
     renew: async (): Promise<void> => {
@@ -275,7 +277,7 @@ const createAcknowledgements = (options: ConsumerOptions) => {
 };
 
 /**
- * Rings when a hand that was full has room: at once when half of it is free, else after a moment in which more may become free, so
+ * Rings when a hand that was full, or whose last look took all it had room for, has room: at once when half of it is free, else after a moment in which more may become free, so
  * that a backlog is received in batches and a slow message keeps nobody waiting.
  */
 const createRoomBell = (concurrency: number, count: () => number) => {
@@ -293,7 +295,12 @@ const createRoomBell = (concurrency: number, count: () => number) => {
       ring = wake;
     },
     ringNow,
+    /** A look took all it had room for, so there may be more. The hand may never have been full: work ended while the look ran. */
+    mayWaitBehind: (): void => {
+      wasFull = true;
+    },
     freed: (): void => {
+      // What another worker handed over fills the hand without a look.
       if (count() >= concurrency - 1) wasFull = true;
       if (!wasFull) return;
       if (count() <= concurrency / 2) ringNow();

@@ -126,19 +126,23 @@ export const createGroupReader = (options: GroupReaderOptions) => {
   const loops = [...subscriptions].map(([topic, tags]) => loop(topic, tags));
 
   return {
-    /** What is here, up to `max`, with at least half of its lease left. */
+    /** What is here, up to `max`, with at least half of its lease left; fewer only when no more is here. */
     take: async (max: number, forMs: number): Promise<Lease[]> => {
       wanted = Math.max(1, max);
       leaseMs = forMs;
-      const taken = buffer.splice(0, max);
+      const usable: Lease[] = [];
+      while (usable.length < max && buffer.length > 0) {
+        const taken = buffer.splice(0, max - usable.length);
+        const held = await Promise.all(
+          taken.map(async (lease) => {
+            if (lease.msLeft() > forMs / 2) return lease;
+            return (await lease.extend(forMs).catch(() => false)) ? lease : null;
+          }),
+        );
+        usable.push(...held.filter((lease) => lease !== null));
+      }
       announceRoom();
-      const fresh = await Promise.all(
-        taken.map(async (lease) => {
-          if (lease.msLeft() > forMs / 2) return lease;
-          return (await lease.extend(forMs).catch(() => false)) ? lease : null;
-        }),
-      );
-      return fresh.filter((lease) => lease !== null);
+      return usable;
     },
     count: (): number => buffer.length,
     /** The longest that a message of the last minute was under way before it was received here. */

@@ -193,8 +193,21 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
 
   const receive: MessageBus['receive'] = async (group, { max, leaseMs, now }) => {
     const reader = readerOf(group);
-    const again = await waiting.receive(group, { max, leaseMs, now });
-    const leases = await reader.take(max - again.length, leaseMs);
+    const deliveries = [...(await waiting.receive(group, { max, leaseMs, now }))];
+    // What cannot be opened takes places of a batch: who gets less than it asked for knows that no more is here.
+    for (let room = max - deliveries.length; room > 0; room = max - deliveries.length) {
+      const leases = await reader.take(room, leaseMs);
+      deliveries.push(...(await openAll(group, leases, now)));
+      if (leases.length < room) break;
+    }
+    return deliveries;
+  };
+
+  const openAll = async (
+    group: ConsumerGroup,
+    leases: readonly Lease[],
+    now: Date,
+  ): Promise<Delivery[]> => {
     const opened = await Promise.all(
       leases.map((lease) =>
         open(group, lease, now).catch((error: unknown) => {
@@ -205,7 +218,7 @@ export const createRocketmqBus = (options: RocketmqBusOptions): RocketmqBus => {
         }),
       ),
     );
-    return [...again, ...opened.filter((delivery) => delivery !== null)];
+    return opened.filter((delivery) => delivery !== null);
   };
 
   const endLeases = async (group: ConsumerGroup, leases: readonly Lease[]): Promise<void> => {

@@ -90,6 +90,15 @@ describe('the Postgres bus', () => {
     });
   });
 
+  it('fills a batch although some of it cannot be read: less than asked for means that no more is there', async () => {
+    await bus.publish(makeQueuedMessages(4, START));
+    await database.pool.query(
+      `UPDATE bus_messages SET envelope = envelope || '{"eventType": "from.tomorrow"}'
+       WHERE id = (SELECT min(id) FROM bus_messages)`,
+    );
+    expect(await bus.receive(2)).toHaveLength(2);
+  });
+
   it('works on after all its connections were cut', async () => {
     await bus.publish(makeQueuedMessages(1, START));
     await database.pool.query(

@@ -157,6 +157,31 @@ describe('a consumer', () => {
     expect(versions).toEqual([...versions].sort((a, b) => a - b));
   });
 
+  it('goes on when the work in hand ended while it looked, though its hand was never full again', async () => {
+    const { bus } = openBus();
+    await publish(bus, 20, uuidv7());
+    let looks = 0;
+    let received = 0;
+    let handled = 0;
+    const slowBus: MessageBus = {
+      ...bus,
+      receive: async (...args) => {
+        looks += 1;
+        await eventually('the work in hand', () => (handled === received ? true : null));
+        const deliveries = await bus.receive(...args);
+        received += deliveries.length;
+        return deliveries;
+      },
+    };
+    start(slowBus, async () => {
+      // Half of the first batch is left when the next look asks for as much as there is room for.
+      if (handled === 4) await eventually('the second look', () => (looks === 2 ? true : null));
+      handled += 1;
+      return APPLIED;
+    });
+    await eventually('all', () => (handled === 20 ? true : null));
+  });
+
   it('has acknowledged everything it did when it has stopped', async () => {
     const { bus } = openBus();
     await publish(bus, 8);

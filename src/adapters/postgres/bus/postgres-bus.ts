@@ -69,23 +69,25 @@ export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages 
 
   const receive: MessageBus['receive'] = async (group, { max, leaseMs, now }) => {
     const leaseUntil = new Date(now.getTime() + leaseMs);
-    for (;;) {
+    const deliveries: Delivery[] = [];
+    // Dead and unreadable messages take places of a batch: who gets less than it asked for knows that no more is there.
+    for (let room = max; room > 0; room = max - deliveries.length) {
       const look = looks.begin(queues.group(group), now);
       const rows = await run<LeasedRow>(db, 'lease-bus-messages-if-due', {
         consumerGroup: group,
         deliveriesMax,
         from: look.from,
         leaseUntil,
-        max,
+        max: room,
         now,
       });
-      look.seen((rows.length < max ? null : rows.at(-1)?.dueAt) ?? now);
+      look.seen((rows.length < room ? null : rows.at(-1)?.dueAt) ?? now);
       for (const row of rows.filter(({ exhausted }) => exhausted))
         warnOfDeath(group, row.eventId, row.lastError);
-      const deliveries = await readRows(group, rows, leaseUntil);
-      // A batch of nothing but dead messages says nothing about those behind it.
-      if (deliveries.length > 0 || rows.length === 0) return deliveries;
+      deliveries.push(...(await readRows(group, rows, leaseUntil)));
+      if (rows.length < room) break;
     }
+    return deliveries;
   };
 
   const readRows = async (
