@@ -6,7 +6,7 @@ import type { Slots } from '../../ports/slots';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
-import { applyEvent } from '../transition/apply-event';
+import { applyEvent, type Applied } from '../transition/apply-event';
 import { askStepAgain } from './ask-step-again';
 
 const BATCH = 100;
@@ -35,8 +35,8 @@ const isOverdue = (context: FlowContext, task: Task): boolean => {
 };
 
 /**
- * Attempts whose worker is gone. NEW was never sent: it is asked for again. SENDING may have been: it is unknown, and only
- * the provider can say more.
+ * Attempts whose worker is gone, or that no worker took. NEW was never sent: it is asked for again. SENDING may have been: it
+ * is unknown, and only the provider can say more.
  */
 export const recoverLostLeases = async (context: FlowContext, slots: Slots): Promise<number> => {
   const now = context.clock.now();
@@ -50,15 +50,57 @@ export const recoverLostLeases = async (context: FlowContext, slots: Slots): Pro
       const same =
         attempt !== null && attempt.status === seen.status && attempt.version === seen.version;
       crashpoint('reconcile.after_lease_judged_before_db');
-      return task === null || !same
-        ? null
+      if (task === null || !same) return null;
+      return attempt.status === 'NEW'
+        ? claimAgain(context, tx, task, attempt)
         : apply(context, tx, task, attempt, { type: 'lease_lost' });
     });
     if (applied === null) continue;
-    await freeSlotAfterCommit(context, slots, applied);
-    if (applied.moved) moved += 1;
+    if (applied !== 'ASKED') await freeSlotAfterCommit(context, slots, applied);
+    if (applied === 'ASKED' || applied.moved) moved += 1;
   }
   return moved;
+};
+
+/**
+ * Held for as long again, or every look would ask anew. A message that waits, on a bus that is down or behind others, is the
+ * same one and no second: an outage of an hour must not end in a flood.
+ */
+const claimAgain = async (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  attempt: Attempt,
+): Promise<Applied | 'ASKED'> => {
+  const now = context.clock.now();
+  const leaseUntil = new Date(now.getTime() + context.settings.stuckAfterMs);
+  const held = await tx.attempts.patch(attempt, null, { leaseUntil }, now);
+  const type = 'attempt.dispatch.requested';
+  const waiting = await tx.outbox.publishAgain([task.id, attempt.id], type, 'provider', now, {
+    dueNow: false,
+  });
+  if (waiting === null) return apply(context, tx, task, held, { type: 'lease_lost' });
+  await recordStuck(context, tx, task, `published again: ${type}`);
+  return 'ASKED';
+};
+
+const recordStuck = (
+  context: FlowContext,
+  tx: Stores,
+  task: Task,
+  actionTaken: string,
+): Promise<void> => {
+  const now = context.clock.now();
+  return tx.findings.record({
+    id: context.ids.next(now),
+    kind: 'STUCK_TASK',
+    subjectKind: 'task',
+    subjectId: task.id,
+    tenantId: task.tenantId,
+    detail: { status: task.status, version: task.version, since: task.updatedAt.toISOString() },
+    actionTaken,
+    now,
+  });
 };
 
 /**
@@ -79,16 +121,8 @@ export const rescueStuck = async (context: FlowContext): Promise<number> => {
       const step = await askStepAgain(context, tx, task, locked, 'reconciler');
       if (step === null) return null;
       crashpoint('reconcile.after_rescue_before_commit');
-      await tx.findings.record({
-        id: context.ids.next(now),
-        kind: 'STUCK_TASK',
-        subjectKind: 'task',
-        subjectId: task.id,
-        tenantId: task.tenantId,
-        detail: { status: task.status, version: task.version, since: task.updatedAt.toISOString() },
-        actionTaken: `${step.eventId === null ? 'asked' : 'published'} again: ${step.type}`,
-        now,
-      });
+      const how = step.eventId === null ? 'asked' : 'published';
+      await recordStuck(context, tx, task, `${how} again: ${step.type}`);
       return step;
     });
     if (again !== null) asked += 1;

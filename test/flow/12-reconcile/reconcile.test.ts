@@ -241,6 +241,30 @@ describe('a lost lease', () => {
     expect(await flow.jobs(sent)).toEqual([]);
   });
 
+  it('of one that no worker takes for long asks by the one message, and no oftener than it waits', async () => {
+    const flow = await open();
+    const id = await dispatch(flow);
+    const { version } = await flow.task(id);
+    const asked: number[] = [];
+    for (let waits = 0; waits < 4; waits += 1) {
+      stuckFor(flow);
+      for (let looks = 0; looks < 3; looks += 1) {
+        asked.push(await recoverLostLeases(flow.context, flow.slots));
+        asked.push(await rescueStuck(flow.context));
+      }
+    }
+    expect(asked.reduce((sum, each) => sum + each, 0)).toBe(4);
+    expect((await flow.task(id)).version).toBe(version);
+    const { rows } = await flow.database.pool.query(
+      `SELECT count(*)::int AS count FROM outbox_events WHERE type = 'attempt.dispatch.requested' AND aggregate_id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ count: 1 }]);
+    await flow.relay();
+    await flow.deliver('provider');
+    expect((await flow.task(id)).status).toBe('SUBMITTED');
+  });
+
   it('is not taken from a worker whose answer comes at the same moment', async () => {
     const flow = await open();
     const ids = [await dispatch(flow), await dispatch(flow), await dispatch(flow)];
