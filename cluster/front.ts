@@ -14,16 +14,22 @@ export interface FrontOptions {
   readonly port: number;
   /** Ports on the same host. */
   readonly targets: readonly number[];
+  /** Where each target says whether it takes work, in their order; what says no is asked last. None: all take work. */
+  readonly readyUrls?: readonly string[];
 }
 
 const CONNECT_LIMIT_MS = 1_000;
+const READY_EVERY_MS = 250;
+const READY_LIMIT_MS = 5_000;
 
 /**
  * Gives requests and sockets to the targets in turn. A target that takes no connection is passed over, so that one process of
  * two can be gone without a failed request; when none takes it, the answer is 503. What a target has begun to receive is never
  * given to another.
  */
-export const startFront = async ({ host, port, targets }: FrontOptions): Promise<Front> => {
+export const startFront = async (options: FrontOptions): Promise<Front> => {
+  const { host, port, targets } = options;
+  const readiness = watchReadiness(options.readyUrls ?? []);
   const passed = targets.map(() => 0);
   const sockets = new Set<Socket>();
   let next = 0;
@@ -35,8 +41,13 @@ export const startFront = async ({ host, port, targets }: FrontOptions): Promise
   const reach = async (): Promise<Socket | null> => {
     const first = next;
     next = (next + 1) % targets.length;
-    for (let tries = 0; tries < targets.length; tries += 1) {
-      const index = (first + tries) % targets.length;
+    const inTurn = targets.map((_, tries) => (first + tries) % targets.length);
+    const inOrder = [
+      ...inTurn.filter((index) => readiness.takesWork(index)),
+      // Better asked than refused: all may have said no, and only they can say why.
+      ...inTurn.filter((index) => !readiness.takesWork(index)),
+    ];
+    for (const index of inOrder) {
       const socket = await open(host, targets[index] ?? 0);
       if (socket === null) continue;
       passed[index] = (passed[index] ?? 0) + 1;
@@ -68,9 +79,39 @@ export const startFront = async ({ host, port, targets }: FrontOptions): Promise
     passed: () => passed,
     stop: () =>
       new Promise((resolve) => {
+        readiness.stop();
         server.close(() => resolve());
         for (const socket of sockets) socket.destroy();
       }),
+  };
+};
+
+/** Asks every target again and again, as a load balancer does. */
+const watchReadiness = (
+  urls: readonly string[],
+): { takesWork(index: number): boolean; stop(): void } => {
+  const refused = new Set<number>();
+  const asking = new Set<number>();
+  const look = async (url: string, index: number): Promise<void> => {
+    if (asking.has(index)) return;
+    asking.add(index);
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(READY_LIMIT_MS) });
+      await answer.arrayBuffer();
+      if (answer.ok) refused.delete(index);
+      else refused.add(index);
+    } catch {
+      refused.add(index);
+    } finally {
+      asking.delete(index);
+    }
+  };
+  const timer = setInterval(() => {
+    for (const [index, url] of urls.entries()) void look(url, index);
+  }, READY_EVERY_MS);
+  return {
+    takesWork: (index) => !refused.has(index),
+    stop: () => clearInterval(timer),
   };
 };
 

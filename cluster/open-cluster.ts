@@ -81,14 +81,15 @@ const openLocked = async (
   const backEnds = await startBackEnds(dataDir, say);
   later(() => backEnds.stop());
   const processes = await listProcesses(options.scripts ?? {});
-  const frontOf = (kind: ClusterProcess['kind']): Promise<Front> =>
-    startFront({
+  const frontOf = (kind: ClusterProcess['kind']): Promise<Front> => {
+    const behind = processes.filter((each) => each.kind === kind);
+    return startFront({
       host: LOCAL,
       port: 0,
-      targets: processes.flatMap((each) =>
-        each.kind === kind && each.port !== null ? [each.port] : [],
-      ),
+      targets: behind.flatMap(({ port }) => port ?? []),
+      readyUrls: behind.map(({ healthUrl }) => `${healthUrl}/readyz`),
     });
+  };
   const front = await frontOf('api');
   later(() => front.stop());
   const callbackFront = await frontOf('callback');
@@ -106,6 +107,8 @@ const openLocked = async (
     AIVEDIO_FFMPEG: tools.ffmpeg,
     AIVEDIO_FFPROBE: tools.ffprobe,
     AIVEDIO_POOL_MAX: '3',
+    // The fronts look four times a second.
+    AIVEDIO_UNREADY_MS: '1000',
     ...options.env,
   };
   const direct = { ...told, ...backEnds.env };

@@ -2,6 +2,8 @@ import type { Scenario } from './scenario';
 import type { Scene } from './scene';
 
 const BACK_S = 60;
+/** What two processors make videos of, beside some forty processes. */
+export const FLOW_MS = 1_500;
 /** A figure is looked up at most every few seconds, and a busy machine answers late. */
 const SEEN_S = 30;
 
@@ -17,7 +19,7 @@ const brokerDown: Scenario = {
   says: 'RocketMQ is down: creates are accepted, messages wait in the outbox',
   run: async (scene) => {
     const { cluster, traffic, expect, eventually } = scene;
-    traffic.flow(700);
+    traffic.flow(FLOW_MS);
     await eventually('generations end before', () => someSucceeded(scene), 60);
     await cluster.backEnds.rocketmq.kill('SIGKILL');
     const since = performance.now();
@@ -55,7 +57,7 @@ const redisDown: Scenario = {
   says: 'Redis is down: nothing fails, and slots are never granted twice',
   run: async (scene) => {
     const { cluster, traffic, expect, eventually } = scene;
-    traffic.flow(700);
+    traffic.flow(FLOW_MS);
     await eventually('generations end before', () => someSucceeded(scene), 60);
     const inFlight = await scene.rows<{ id: string }>(
       `SELECT id::text AS id FROM generation_tasks WHERE status IN ('SUBMITTED', 'RUNNING', 'OUTPUT_FETCHING', 'POST_PROCESSING')`,
@@ -95,7 +97,7 @@ const redisFlushed: Scenario = {
   says: 'Redis loses all its keys: slots are rebuilt from the attempts',
   run: async (scene) => {
     const { cluster, traffic, eventually } = scene;
-    traffic.flow(500);
+    traffic.flow(FLOW_MS);
     await eventually(
       'jobs are in flight',
       async () =>
@@ -123,7 +125,7 @@ const redisSlow: Scenario = {
   says: 'Redis answers late: callers do not wait for it',
   run: async (scene) => {
     const { cluster, traffic, expect, eventually } = scene;
-    traffic.flow(700);
+    traffic.flow(FLOW_MS);
     await eventually('generations end before', () => someSucceeded(scene), 60);
     const { redis } = cluster.backEnds;
     const since = performance.now();
@@ -157,7 +159,7 @@ const objectsDown: Scenario = {
   says: 'the object store is down: outputs wait, nothing is generated twice',
   run: async (scene) => {
     const { cluster, traffic, expect, eventually } = scene;
-    traffic.flow(900);
+    traffic.flow(FLOW_MS);
     await eventually('generations end before', () => someSucceeded(scene), 60);
     await cluster.backEnds.s3.stop();
     const since = performance.now();
@@ -199,7 +201,7 @@ const postgresRestarted: Scenario = {
   says: 'Postgres goes away and comes back: new work is refused, never "accepted now, written later"',
   run: async (scene) => {
     const { cluster, traffic, expect, eventually } = scene;
-    traffic.flow(700);
+    traffic.flow(FLOW_MS);
     await eventually('generations end before', () => someSucceeded(scene), 60);
     await cluster.backEnds.postgres.kill('SIGQUIT');
     const since = performance.now();

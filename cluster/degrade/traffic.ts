@@ -25,7 +25,7 @@ export interface Traffic {
   createOnce(key: string, more?: Readonly<Record<string, unknown>>): Promise<Told>;
   /** A generation that is asked for until it is accepted; answers its id, or null when that took too long. */
   create(more?: Readonly<Record<string, unknown>>): Promise<string | null>;
-  /** One new generation each so often, each asked for until it is accepted. */
+  /** One new generation each so often, each asked for until it is accepted; no new one while many are not accepted yet. */
   flow(everyMs: number): void;
   /** No more new ones; those that were asked for are asked for to the end. Answers the keys that nobody accepted. */
   stop(): Promise<readonly string[]>;
@@ -42,6 +42,8 @@ interface CreateAnswer {
 const ANSWER_LIMIT_MS = 15_000;
 const PATIENCE_MS = 120_000;
 const TRY_AGAIN_MS = 500;
+/** A caller that piles up what nobody accepts would measure the pile. */
+const UNACCEPTED_MAX = 10;
 let runs = 0;
 
 /** Generations of one caller over GraphQL, who holds an idempotency key for each and asks again where it may. */
@@ -85,9 +87,9 @@ export const createTraffic = (client: GraphqlClient, name: string): Traffic => {
   const untilAccepted = async (key: string, more: Readonly<Record<string, unknown>>) => {
     const until = performance.now() + PATIENCE_MS;
     while (performance.now() < until) {
-      const { id } = await createOnce(key, more);
+      const { id, retryAfterS } = await createOnce(key, more);
       if (id !== null) return id;
-      await wait(TRY_AGAIN_MS);
+      await wait(Math.max(TRY_AGAIN_MS, (retryAfterS ?? 0) * 1_000));
     }
     unanswered.push(key);
     return null;
@@ -105,10 +107,13 @@ export const createTraffic = (client: GraphqlClient, name: string): Traffic => {
     flow: (everyMs) => {
       const go = async (): Promise<void> => {
         while (!stopping) {
-          const key = nextKey();
-          track(untilAccepted(key, {})).catch((error: unknown) => {
-            unanswered.push(`${key}: ${String(error)}`);
-          });
+          // One of them is this loop.
+          if (running.size <= UNACCEPTED_MAX) {
+            const key = nextKey();
+            track(untilAccepted(key, {})).catch((error: unknown) => {
+              unanswered.push(`${key}: ${String(error)}`);
+            });
+          }
           await wait(everyMs);
         }
       };

@@ -1,5 +1,5 @@
 import { toUuid } from '../../src/resolvers/public-id';
-import { someSucceeded } from './back-end-scenarios';
+import { FLOW_MS, someSucceeded } from './back-end-scenarios';
 import { readReadiness } from './read-processes';
 import type { Scenario } from './scenario';
 import type { Scene } from './scene';
@@ -175,9 +175,80 @@ const outboxOld: Scenario = {
   },
 };
 
+const rollingRestart: Scenario = {
+  name: 'rolling-restart',
+  says: 'every process is stopped and started in its turn, as a new version is rolled out: no request fails',
+  run: async (scene) => {
+    const { cluster, traffic, eventually, expect } = scene;
+    traffic.flow(FLOW_MS);
+    await eventually('generations end before', () => someSucceeded(scene), 60);
+    const since = performance.now();
+    const reader = startReader(scene);
+    // The short form takes one of each kind.
+    const all = cluster.processes.filter(
+      ({ name }) => scene.last(1, 0) === 1 || name.endsWith('-1'),
+    );
+    const killed: string[] = [];
+    for (const each of all) {
+      const ending = await cluster.supervisor.halt(each.name, 'SIGTERM');
+      if (ending !== 0) killed.push(`${each.name}: ${ending}`);
+      await cluster.supervisor.resume(each.name);
+      await eventually(
+        `${each.name} takes work again`,
+        async () => (await readReadiness(each))?.status === 200,
+        60,
+      );
+    }
+    expect('all ended by themselves', killed.length === 0, killed.join(', ') || undefined);
+    const creates = traffic.told.filter(({ atMs }) => atMs >= since);
+    const refused = creates.filter(({ id }) => id === null);
+    expect(
+      `all ${creates.length} creates were accepted at once`,
+      creates.length > 0 && refused.length === 0,
+      refused.map(({ status, code }) => `${status} ${code}`).join(', ') || undefined,
+    );
+    const { reads, failed } = await reader.stop();
+    expect(
+      `all ${reads} queries were answered`,
+      reads > 0 && failed.length === 0,
+      failed.join(', ') || undefined,
+    );
+    await eventually('generations that began meanwhile end', () => someSucceeded(scene, since), 60);
+  },
+};
+
+const READ_MS = 200;
+
+/** A caller who asks without a pause; says which of its questions had no answer. */
+const startReader = (scene: Scene) => {
+  let stopping = false;
+  let reads = 0;
+  const failed: string[] = [];
+  const run = async (): Promise<void> => {
+    while (!stopping) {
+      const answer = await scene.client
+        .request<unknown>('query { generations(first: 5) { edges { node { id status } } } }', {})
+        .catch((error: unknown) => String(error));
+      reads += 1;
+      if (typeof answer === 'string') failed.push(answer);
+      else if (answer.status !== 200 || answer.errors.length > 0) failed.push(`${answer.status}`);
+      await scene.pause(READ_MS / 1_000);
+    }
+  };
+  const running = run();
+  return {
+    stop: async () => {
+      stopping = true;
+      await running;
+      return { reads, failed };
+    },
+  };
+};
+
 export const WORKER_SCENARIOS: readonly Scenario[] = [
   circuitOpen,
   callbacksGone,
   mediaGone,
   outboxOld,
+  rollingRestart,
 ];

@@ -32,11 +32,13 @@ export interface SupervisorOptions {
   readonly bells: Pick<BellSwitch, 'attach'>;
 }
 
+export type Ending = number | NodeJS.Signals;
+
 export interface Supervisor {
   /** Starts a child and keeps it running; resolves when it says that it is ready, rejects when its first life ends before. */
   run(spec: ChildSpec): Promise<void>;
-  /** Ends a child with the signal and leaves it ended. */
-  halt(name: string, signal?: NodeJS.Signals): Promise<void>;
+  /** Ends a child with the signal and leaves it ended; answers its exit code or the signal that ended it, null when it did not run. */
+  halt(name: string, signal?: NodeJS.Signals): Promise<Ending | null>;
   /** Starts a halted child again; resolves when it says that it is ready. */
   resume(name: string): Promise<void>;
   /** Of a process by its name, or by that of a worker in it. */
@@ -157,7 +159,7 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
       const child = known(name);
       child.halted = true;
       if (child.restart !== null) clearTimeout(child.restart);
-      await stopChild(child, options.killAfterMs, signal);
+      return stopChild(child, options.killAfterMs, signal);
     },
     resume: async (name) => {
       const child = known(name);
@@ -204,17 +206,17 @@ const stopChild = (
   child: Child,
   killAfterMs: number,
   signal: NodeJS.Signals = 'SIGTERM',
-): Promise<void> =>
+): Promise<Ending | null> =>
   new Promise((resolve) => {
     const running = child.process;
     if (running === null || running.exitCode !== null) {
-      resolve();
+      resolve(null);
       return;
     }
     const timer = setTimeout(() => running.kill('SIGKILL'), killAfterMs);
-    running.once('exit', () => {
+    running.once('exit', (code, endedBy) => {
       clearTimeout(timer);
-      resolve();
+      resolve(endedBy ?? code);
     });
     running.kill(signal);
   });

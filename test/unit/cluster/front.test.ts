@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import WebSocket, { WebSocketServer } from 'ws';
 
 import { startFront, type Front } from '../../../cluster/front';
+import { eventually } from '../../support/eventually';
 
 const HOST = '127.0.0.1';
 
@@ -74,6 +75,30 @@ describe('the front of two processes', () => {
     const answer = await fetch(front.url);
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('1');
+  });
+
+  it('asks one that says it takes no work only when no other does', async () => {
+    const probe = createServer((_, response) => {
+      response.writeHead(503);
+      response.end();
+    });
+    await new Promise<void>((resolve) => probe.listen(0, HOST, resolve));
+    const yes = createServer((_, response) => response.end());
+    await new Promise<void>((resolve) => yes.listen(0, HOST, resolve));
+    const ready = await startFront({
+      ...{ host: HOST, port: 0, targets: targets.map(portOf) },
+      readyUrls: [probe, yes].map((each) => `http://${HOST}:${portOf(each)}`),
+    });
+    const both = async (): Promise<string> =>
+      [await targetOf(ready), await targetOf(ready)].sort().join(' ');
+    try {
+      await eventually('only the other', async () => ((await both()) === 'two two' ? true : null));
+      await close(targets[1] as Server);
+      expect(await targetOf(ready)).toBe('one');
+    } finally {
+      await ready.stop();
+      await Promise.all([probe, yes].map(close));
+    }
   });
 
   it('carries WebSockets', async () => {
