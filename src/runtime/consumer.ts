@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 import { backoffMs } from '../domain/scheduling/retry-budget';
 import type { Consumer } from '../flow/consume';
 import type { Clock } from '../ports/clock';
@@ -32,6 +34,7 @@ export interface ConsumerOptions {
 const ROOM_MS = 5;
 /** Acknowledgements gather for this long, and never for more than a part of the lease: nobody waits for them. */
 const ACKNOWLEDGE_MS = 100;
+const GIVE_BACK_MS_FIRST = 100;
 
 /**
  * Receives a group's messages and runs their use cases: several at once, those of one aggregate one after the other. Leases
@@ -142,9 +145,22 @@ const createWorkInHand = (options: ConsumerOptions) => {
 
   const giveBack = async (delivery: Delivery, at: Date, reason: string): Promise<void> => {
     returns.add(at);
-    await options.bus.retryLater(options.group, delivery, at, reason);
+    await untilTaken(() => options.bus.retryLater(options.group, delivery, at, reason));
     // The loop may be asleep for longer than that.
     room.ringNow();
+  };
+
+  /** What failed for want of a database cannot be handed back without one either: it need not wait for the end of its lease. */
+  const untilTaken = async (handBackOnce: () => Promise<void>): Promise<void> => {
+    for (let waitMs = GIVE_BACK_MS_FIRST; ; waitMs *= 2) {
+      try {
+        await handBackOnce();
+        return;
+      } catch (error) {
+        if (waitMs > options.leaseMs / 4 || abort.signal.aborted) throw error;
+        await pause(waitMs, undefined, { signal: abort.signal }).catch(() => undefined);
+      }
+    }
   };
 
   const showUse = (): void =>

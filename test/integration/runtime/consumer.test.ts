@@ -157,6 +157,34 @@ describe('a consumer', () => {
     expect(versions).toEqual([...versions].sort((a, b) => a - b));
   });
 
+  it('hands a failed message back when the bus takes it again, and does not leave it to its lease', async () => {
+    const { bus } = openBus();
+    await publish(bus, 1);
+    let refusals = 0;
+    let tries = 0;
+    const brokenBus: MessageBus = {
+      ...bus,
+      retryLater: async (...args) => {
+        refusals += 1;
+        if (refusals <= 3) throw new Error('the database is away');
+        await bus.retryLater(...args);
+      },
+    };
+    // A lease as long as the test itself may take: whoever waits for it never sees the message again.
+    start(
+      brokenBus,
+      () => {
+        tries += 1;
+        return tries === 1
+          ? Promise.reject(new Error('the database is away'))
+          : Promise.resolve(APPLIED);
+      },
+      { leaseMs: 60_000 },
+    );
+    await eventually('the second try', () => (tries === 2 ? true : null), 30_000);
+    expect(refusals).toBe(4);
+  });
+
   it('goes on when the work in hand ended while it looked, though its hand was never full again', async () => {
     const { bus } = openBus();
     await publish(bus, 20, uuidv7());
