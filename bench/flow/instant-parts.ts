@@ -101,8 +101,9 @@ const headOf = (key: string) => ({
 
 /** Takes everything, keeps nothing; what is asked back is always the clip. */
 const instantObjects: ObjectStore = {
-  putStream: async (_, body) => {
+  putStream: async (_, body, { onReceived }) => {
     for await (const chunk of body) void chunk;
+    await onReceived?.({ sizeBytes: CLIP.length, sha256: CLIP_SHA256 });
     return { sizeBytes: CLIP.length, sha256: CLIP_SHA256, outcome: 'created' };
   },
   getStream: (key) =>
@@ -131,7 +132,7 @@ const instantScratch: Scratch = {
       path: 'nowhere',
       save: async (name, body) => {
         for await (const chunk of body) void chunk;
-        return name;
+        return { path: name, sha256: CLIP_SHA256 };
       },
       read: () => Readable.from([CLIP], { objectMode: false }),
     }),

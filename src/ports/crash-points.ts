@@ -48,6 +48,7 @@ export const CRASH_POINTS = [
   'fetch.after_refresh_before_download',
   'fetch.after_download_before_put',
   'fetch.after_bytes_before_end',
+  'fetch.after_digest_before_publish',
   'fetch.after_put_before_db',
   'fetch.after_raw_before_commit',
   'fetch.after_db_before_ack',

@@ -21,12 +21,32 @@ export interface UploadTicket {
   readonly expiresAt: Date;
 }
 
-export interface PutResult {
+/** A stream that came whole: what it is, wherever it comes to stand. */
+export interface ReceivedBytes {
   readonly sizeBytes: number;
+  /** Lower-case hex. */
   readonly sha256: string;
-  /** `created`: written now. `reused`: an equal object was there. `conflict`: a different object
-   *  stands at the key; nothing was written and the old bytes are untouched. */
-  readonly outcome: 'created' | 'reused' | 'conflict';
+}
+
+/** Size and digest are those of what was to be written. */
+export type PutResult = ReceivedBytes &
+  (
+    | {
+        /** `created`: written now. `reused`: an equal object was there. */
+        readonly outcome: 'created' | 'reused';
+      }
+    | {
+        /** A different object stands at the key; nothing was written and the old bytes are untouched. */
+        readonly outcome: 'conflict';
+        readonly standing: StandingObject;
+      }
+  );
+
+/** What was in the way of a write. */
+export interface StandingObject {
+  readonly sizeBytes: number;
+  /** Null: the store was told none, and there are too many bytes to be read for it. */
+  readonly sha256: string | null;
 }
 
 export interface ByteRange {
@@ -45,7 +65,8 @@ export interface ByteRange {
  *   leaves nothing behind, not even a temporary file.
  * - `putStream` never overwrites a different object: see `PutResult.outcome`. It streams with
  *   bounded memory and computes the SHA-256 on the way. With `expected`, a stream whose size or
- *   digest differs is refused with `ObjectMismatchError` and leaves nothing.
+ *   digest differs is refused with `ObjectMismatchError` and leaves nothing. `onReceived` is told size and digest of a stream
+ *   that came whole, once, before anything of it stands at the key; when it fails, nothing is written.
  * - `presignPut` answers a bearer URL for exactly one key, method, length, type and SHA-256, valid
  *   until `expiresAt`. A PUT with other length, type or bytes is refused and stores nothing. A
  *   second PUT of the same bytes is accepted as the same object. PUT of different bytes cannot
@@ -71,6 +92,7 @@ export interface ObjectStore {
       readonly contentType: string;
       readonly sizeBytesMax: number;
       readonly expected?: { readonly sizeBytes?: number; readonly sha256?: string };
+      readonly onReceived?: (received: ReceivedBytes) => Promise<void>;
       readonly signal?: AbortSignal;
     },
   ): Promise<PutResult>;

@@ -500,13 +500,43 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/adapters/object-store/disk/write-object.ts',
-        from: "if (!equal) return { sizeBytes, sha256, outcome: 'conflict' };",
+        from: "if (!equal) return { sizeBytes, sha256, outcome: 'conflict', standing: bytesOf(standing) };",
         to: "if (!equal) await rm(join(bytesPath(layout, standing), '..'), { recursive: true, force: true });",
       },
     ],
     scenario: {
       file: 'test/flow/08-fetch/fetch.test.ts',
       test: 'never overwrites another object at its key',
+    },
+  },
+  {
+    name: 'output-adopted-by-key',
+    does: 'takes whatever stands at the key of an output for its own work, without comparing it',
+    edits: [
+      {
+        file: 'src/flow/fetch/fetch-output.ts',
+        from: 'if (stored !== null && isOwnWrite(attempt, stored)) {',
+        to: 'if (stored !== null) {',
+      },
+    ],
+    scenario: {
+      file: 'test/flow/08-fetch/foreign-object.test.ts',
+      test: 'before anything was fetched is somebody else’s',
+    },
+  },
+  {
+    name: 'raw-bytes-believed',
+    does: 'makes playable what stands at the raw key, by the digest that is noted beside it',
+    edits: [
+      {
+        file: 'src/flow/media/process-media.ts',
+        from: 'if (sha256 !== raw.sha256) {',
+        to: 'if (stored.head.sha256 !== raw.sha256) {',
+      },
+    ],
+    scenario: {
+      file: 'test/flow/09-media/media.test.ts',
+      test: 'never makes bytes playable that were not fetched',
     },
   },
   {

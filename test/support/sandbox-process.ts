@@ -26,7 +26,11 @@ export interface SandboxJob {
   readonly createdAt: string;
   readonly cancelRequestedAt: string | null;
   readonly request: { readonly reference: string | null; readonly prompt: string };
-  readonly output: { readonly path: string; readonly sha256: string } | null;
+  readonly output: {
+    readonly path: string;
+    readonly sha256: string;
+    readonly sizeBytes: number;
+  } | null;
 }
 
 export interface SandboxCharge {

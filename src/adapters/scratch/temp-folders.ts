@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,8 +18,10 @@ export const createTempFolders = (root: string): Scratch => ({
         path: folder,
         save: async (name, body, sizeBytesMax) => {
           const target = path.join(folder, path.basename(name));
-          await pipeline(body, boundedBy(sizeBytesMax), createWriteStream(target, { mode: 0o600 }));
-          return target;
+          const hash = createHash('sha256');
+          const file = createWriteStream(target, { mode: 0o600 });
+          await pipeline(body, boundedBy(sizeBytesMax, hash), file);
+          return { path: target, sha256: hash.digest('hex') };
         },
         read: (file) => createReadStream(file),
       });
@@ -50,13 +53,17 @@ const orNone = async <T, N>(work: Promise<T>, none: N): Promise<T | N> => {
   }
 };
 
-const boundedBy = (sizeBytesMax: number): Transform => {
+const boundedBy = (sizeBytesMax: number, hash: Hash): Transform => {
   let seen = 0;
   return new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       seen += chunk.length;
-      if (seen > sizeBytesMax) done(new ObjectTooLargeError(`More than ${sizeBytesMax} bytes`));
-      else done(null, chunk);
+      if (seen > sizeBytesMax) {
+        done(new ObjectTooLargeError(`More than ${sizeBytesMax} bytes`));
+        return;
+      }
+      hash.update(chunk);
+      done(null, chunk);
     },
   });
 };

@@ -21,6 +21,8 @@ export interface Attempt {
   readonly providerUpdatedAt: Date | null;
   readonly outputs: readonly StoredOutput[] | null;
   readonly outputUrlExpiresAt: Date | null;
+  /** What the fetcher was last about to show at a key of ours. */
+  readonly rawWrite: RawWrite | null;
   readonly errorClass: string | null;
   readonly errorCode: string | null;
   readonly answerDigest: string | null;
@@ -66,6 +68,16 @@ export interface SentFacts {
   readonly costPerSecond: string;
   readonly costCurrency: string;
   readonly options: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Noted when all bytes of an output have come and none stands at its key yet: what is found there later is this attempt's own
+ * work if it is exactly that, and somebody else's if it is anything else.
+ */
+export interface RawWrite {
+  readonly key: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
 }
 
 /** As kept in the row; URLs are secrets and never logged. */

@@ -10,7 +10,10 @@ import { payloadOf } from '../../ports/messages';
 import {
   ObjectMismatchError,
   ObjectTooLargeError,
+  type ObjectHead,
   type ObjectStore,
+  type ReceivedBytes,
+  type StandingObject,
 } from '../../ports/object-store';
 import {
   OutputInterruptedError,
@@ -44,12 +47,15 @@ type Fetched =
       readonly kind: 'FAILED';
       readonly code: OutputFailureCode;
       readonly retryAfterMs: number | null;
+      /** What came and what was in its way: which of them is right only a person can tell. */
+      readonly conflict?: { readonly fetched: ReceivedBytes; readonly standing: StandingObject };
     };
 
 /**
  * Brings a finished output into our own storage: streamed under the fetch guard, with its digest, to a key that is the same on
- * every repeat. What is already there is reused; what differs is never overwritten. The generation is never run again for a
- * download's sake: the provider is asked for a fresh URL first.
+ * every repeat. The attempt notes what it is about to put there, so that its own work is known again without a second download;
+ * anything else at the key is compared with what the provider serves, and what differs is neither overwritten nor delivered. The
+ * generation is never run again for a download's sake: the provider is asked for a fresh URL first.
  */
 export const createFetchConsumer =
   (context: FlowContext, deps: FetchDeps): Consumer =>
@@ -78,7 +84,7 @@ const fetchOne = async (
   const index = attempt.outputs?.[0]?.index ?? 0;
   const key = rawOutputKey(task.tenantId, task.id, attempt.id, index, task.rawGeneration);
   const stored = await deps.objects.head(key);
-  if (stored !== null) {
+  if (stored !== null && isOwnWrite(attempt, stored)) {
     // An earlier run stored it and died before its row: writes are atomic, so it is whole.
     return { kind: 'STORED', key, sizeBytes: stored.sizeBytes, sha256: stored.sha256 };
   }
@@ -98,11 +104,21 @@ const fetchOne = async (
     : failed('OUTPUT_GONE');
 };
 
+/** A key says nothing of who wrote there: only what was noted before the write does. */
+const isOwnWrite = ({ rawWrite }: Attempt, stored: ObjectHead): boolean =>
+  rawWrite !== null &&
+  rawWrite.key === stored.key &&
+  rawWrite.sizeBytes === stored.sizeBytes &&
+  rawWrite.sha256 === stored.sha256;
+
 const endsSoon = (context: FlowContext, output: StoredOutput): boolean =>
   output.expiresAt !== null &&
   new Date(output.expiresAt).getTime() - context.clock.now().getTime() < URL_MARGIN_MS;
 
-const failed = (code: OutputFailureCode, retryAfterMs: number | null = null): Fetched => ({
+const failed = (
+  code: OutputFailureCode,
+  retryAfterMs: number | null = null,
+): Extract<Fetched, { kind: 'FAILED' }> => ({
   kind: 'FAILED',
   code,
   retryAfterMs,
@@ -176,12 +192,19 @@ const download = async (
         contentType: 'video/mp4',
         sizeBytesMax: context.settings.outputBytesMax,
         ...(opening.sizeBytes === null ? {} : { expected: { sizeBytes: opening.sizeBytes } }),
+        onReceived: async (received) => {
+          const { attempts } = context.uow.stores;
+          await attempts.noteRawWrite(attempt.id, { key, ...received }, context.clock.now());
+          crashpoint('fetch.after_digest_before_publish');
+        },
         signal,
       },
     );
     crashpoint('fetch.after_put_before_db');
-    if (put.outcome === 'conflict') return failed('OBJECT_CONFLICT');
-    return { kind: 'STORED', key, sizeBytes: put.sizeBytes, sha256: put.sha256 };
+    const { sizeBytes, sha256 } = put;
+    if (put.outcome !== 'conflict') return { kind: 'STORED', key, sizeBytes, sha256 };
+    const conflict = { fetched: { sizeBytes, sha256 }, standing: put.standing };
+    return { ...failed('OBJECT_CONFLICT'), conflict };
   } catch (error) {
     if (error instanceof OutputTooLargeError || error instanceof ObjectTooLargeError) {
       return failed('OUTPUT_TOO_LARGE');
@@ -222,9 +245,10 @@ const recordFetched = async (
     task,
     attempt,
     event: judged.event,
-    origin: { source: 'worker' },
+    origin: { source: 'worker', payload: fetched.conflict ?? null },
     error: { class: 'OUTPUT_FETCH', code: fetched.code },
     retryAt: judged.retryAt,
+    ...(fetched.conflict === undefined ? {} : { findingDetail: fetched.conflict }),
   });
 };
 

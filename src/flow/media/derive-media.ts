@@ -59,14 +59,16 @@ export const deriveAll = async (
   for (const profile of PROFILES) {
     const key = derivativeKey(profile, raw.id);
     const there = present.find((each) => each.businessKey === key);
-    if (there !== undefined && (there.status === 'READY' || there.status === 'IN_REVIEW')) {
+    if (isUsable(there)) {
       existing.push(there);
       continue;
     }
     try {
       await hold();
       const one = await deriveOne(context, deps, raw, input, folder, profile, signal);
-      if (one !== null) made.push(one);
+      if (one === null) continue;
+      if ('asset' in one) made.push(one);
+      else existing.push(one);
     } catch (error) {
       if (!(error instanceof MediaToolError)) throw error;
       context.log.warn('a derivative failed', {
@@ -79,6 +81,9 @@ export const deriveAll = async (
   }
   return { made, existing, failed };
 };
+
+const isUsable = (row: Asset | null | undefined): row is Asset =>
+  row?.status === 'READY' || row?.status === 'IN_REVIEW';
 
 /** A tool may work in silence for as long as its limit: before each one the hold must last that long. */
 const createHold = (context: FlowContext, raw: Asset): (() => Promise<void>) => {
@@ -100,7 +105,7 @@ const deriveOne = async (
   folder: ScratchFolder,
   profile: DerivativeKind,
   signal: AbortSignal,
-): Promise<Made | null> => {
+): Promise<Made | Asset | null> => {
   const derivative = await deps.toolkit.derive(
     profile,
     input,
@@ -117,9 +122,13 @@ const deriveOne = async (
     const put = await putFile(deps.objects, `${prefix}${file.name}`, file, folder, signal);
     crashpoint('media.after_file_before_next');
     if (put !== 'conflict') continue;
+    // Another run has come first, and its row vouches for its files.
+    const there = await context.uow.stores.assets.findByBusinessKey(derivativeKey(profile, raw.id));
+    if (isUsable(there)) return there;
     // Encoders are not bit-exact across runs, and no row names the old file yet: it is replaced as a whole.
     await deps.objects.delete(`${prefix}${file.name}`);
-    await putFile(deps.objects, `${prefix}${file.name}`, file, folder, signal);
+    const again = await putFile(deps.objects, `${prefix}${file.name}`, file, folder, signal);
+    if (again === 'conflict') throw new Error(`Somebody else writes ${prefix}${file.name}`);
   }
   return {
     profile,

@@ -1,7 +1,7 @@
 import { isTerminal } from '../../domain/generation/statuses';
 import type { Task } from '../../domain/generation/task';
 import type { Asset } from '../../domain/output/asset';
-import { RETRY_BUDGETS, judgeRetry } from '../../domain/scheduling/retry-budget';
+import { judgeRetry } from '../../domain/scheduling/retry-budget';
 import { crashpoint } from '../../ports/crash-points';
 import type { MediaFacts, MediaLimits, MediaToolkit } from '../../ports/media-toolkit';
 import { payloadOf } from '../../ports/messages';
@@ -19,6 +19,7 @@ import { together } from '../together';
 import { applyEvent } from '../transition/apply-event';
 import { deriveAll, type DerivedSet } from './derive-media';
 import { insertDerived } from './insert-derived';
+import { currentAttempt, recordCorrupt, type Corruption } from './record-corrupt';
 
 export interface MediaDeps {
   readonly toolkit: MediaToolkit;
@@ -29,7 +30,7 @@ export interface MediaDeps {
 }
 
 type Processed =
-  | { readonly kind: 'CORRUPT'; readonly detail: string }
+  | ({ readonly kind: 'CORRUPT' } & Corruption)
   | {
       readonly kind: 'DERIVED';
       readonly facts: MediaFacts;
@@ -74,7 +75,11 @@ const process = async (
   deps.scratch.use(async (folder) => {
     const stored = await deps.objects.getStream(raw.objectKey);
     if (stored === null) return { kind: 'CORRUPT', detail: 'the raw object is gone' };
-    const path = await folder.save('raw', stored.body, context.settings.outputBytesMax);
+    const { path, sha256 } = await folder.save('raw', stored.body, context.settings.outputBytesMax);
+    // What the store says of an object is a note beside it; what is made playable is what was fetched.
+    if (sha256 !== raw.sha256) {
+      return { kind: 'CORRUPT', detail: 'other bytes than were fetched', foundSha256: sha256 };
+    }
     const probe = await deps.toolkit.probe(path, deps.limits);
     if (!probe.ok) return { kind: 'CORRUPT', detail: `${probe.refusal}: ${probe.detail}` };
     crashpoint('media.after_probe_before_derive');
@@ -122,7 +127,7 @@ const recordProcessed = async (
   if (task === null || raw === null) throw new Error(`Raw asset ${rawAssetId} is not there`);
   // A person may have rejected it while the tools were at work.
   if (!isWanted(task, raw)) return;
-  if (processed.kind === 'CORRUPT') return recordCorrupt(context, tx, task, raw, processed.detail);
+  if (processed.kind === 'CORRUPT') return recordCorrupt(context, tx, task, raw, processed);
   await recordVerdict(context, deps, tx, task, raw, processed.verdict);
   if (processed.verdict.verdict === 'REJECT') {
     return recordRejected(context, tx, task, raw, processed.verdict.reasonCode);
@@ -138,35 +143,6 @@ const recordProcessed = async (
   if (proxyId === null) return recordWithoutProxy(context, tx, task, raw, processed.derived);
   await finish(context, tx, task, raw, processed, proxyId);
 };
-
-const recordCorrupt = async (
-  context: FlowContext,
-  tx: Stores,
-  task: Task,
-  raw: Asset,
-  detail: string,
-): Promise<void> => {
-  if (isTerminal(task.status)) return;
-  const now = context.clock.now();
-  await tx.assets.patch(
-    raw,
-    'FAILED',
-    { rejectionCode: 'CORRUPT_MEDIA', rejectionDetail: detail },
-    now,
-  );
-  await applyEvent(context, tx, {
-    task,
-    attempt: await currentAttempt(tx, task),
-    event: { type: 'raw_corrupt', mayRetry: task.fetchTries + 1 < RETRY_BUDGETS.fetch.triesMax },
-    origin: { source: 'worker', payload: { detail } },
-    error: { class: 'MEDIA', code: 'OUTPUT_CORRUPT' },
-  });
-};
-
-const currentAttempt = async (tx: Stores, task: Task) =>
-  (await tx.attempts.listOfTask(task.id)).find(
-    (each) => each.attemptNo === task.currentAttemptNo,
-  ) ?? null;
 
 const recordVerdict = async (
   context: FlowContext,

@@ -203,7 +203,12 @@ const recordFindings = async (
       subjectKind: input.attempt === null ? 'task' : 'attempt',
       subjectId: input.attempt?.id ?? input.task.id,
       tenantId: input.task.tenantId,
-      detail: { taskId: input.task.id, event: input.event.type, status: input.task.status },
+      detail: {
+        taskId: input.task.id,
+        event: input.event.type,
+        status: input.task.status,
+        ...input.findingDetail,
+      },
       actionTaken: null,
       now,
     });

@@ -25,4 +25,6 @@ export interface EventInput {
   readonly retryAt?: Date | null;
   readonly error?: { readonly class: string; readonly code: FailureCode } | null;
   readonly rawAssetId?: string | null;
+  /** What a finding of this event says beside the generation it is about. */
+  readonly findingDetail?: Readonly<Record<string, unknown>>;
 }

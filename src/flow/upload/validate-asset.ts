@@ -35,6 +35,8 @@ type Judged =
     }
   | { readonly kind: 'USABLE'; readonly facts: MediaFacts; readonly verdict: ModerationVerdict };
 
+const NOT_DECLARED = 'the stored bytes are not the declared ones';
+
 /**
  * Reads an uploaded file for what it is: magic number, header bounds, malware, moderation. Only then is it copied out of
  * quarantine, so that what is served is exactly what was scanned; the upload URL leads nowhere near the copy.
@@ -74,7 +76,7 @@ const judgeAndCopy = async (
   return {
     kind: 'REJECTED',
     code: 'UPLOAD_CHECKSUM_MISMATCH',
-    detail: 'the stored bytes are not the declared ones',
+    detail: NOT_DECLARED,
     verdict: null,
     facts: null,
   };
@@ -90,7 +92,8 @@ const judge = async (context: FlowContext, deps: ValidateDeps, asset: Asset): Pr
     const stored =
       asset.quarantineKey === null ? null : await deps.objects.getStream(asset.quarantineKey);
     if (stored === null) return rejected('UPLOAD_INCOMPLETE', 'the quarantined object is gone');
-    const path = await folder.save('upload', stored.body, deps.limits.sizeBytesMax);
+    const { path, sha256 } = await folder.save('upload', stored.body, deps.limits.sizeBytesMax);
+    if (sha256 !== asset.sha256) return rejected('UPLOAD_CHECKSUM_MISMATCH', NOT_DECLARED);
     const probe = await deps.toolkit.probe(path, deps.limits);
     if (!probe.ok) return rejected(probe.refusal, probe.detail);
     const declaredKind = asset.kind === 'INPUT_IMAGE' ? 'image' : 'video';

@@ -1,4 +1,4 @@
-import type { Attempt, SentFacts } from '../../domain/attempt/attempt';
+import type { Attempt, RawWrite, SentFacts } from '../../domain/attempt/attempt';
 import type { AttemptStatus } from '../../domain/attempt/statuses';
 
 export interface NewAttempt {
@@ -65,6 +65,8 @@ export interface AttemptStore {
   ): Promise<Attempt>;
   /** Makes the hold on an attempt's step last until then at least. */
   hold(attemptId: string, until: Date, now: Date): Promise<void>;
+  /** Notes what is about to be shown at a raw key; a later note takes the place of an earlier one. */
+  noteRawWrite(attemptId: string, write: RawWrite, now: Date): Promise<void>;
   /** Claims attempts that are due for a poll by pushing their next poll to `until`; at most `limit`. */
   claimDuePolls(now: Date, until: Date, limit: number): Promise<Attempt[]>;
   /** Earliest due poll; null when none waits. */

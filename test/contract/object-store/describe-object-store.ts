@@ -84,8 +84,51 @@ export function describeObjectStore(
         const second = randomBytes(1000);
         await put(key, first);
         expect((await put(key, first)).outcome).toBe('reused');
-        expect((await put(key, second)).outcome).toBe('conflict');
+        expect(await put(key, second)).toEqual({
+          sizeBytes: 1000,
+          sha256: sha256(second),
+          outcome: 'conflict',
+          standing: { sizeBytes: 1000, sha256: sha256(first) },
+        });
         expect(await read(store, key)).toEqual(first);
+      });
+
+      it.each([1_000, LARGE_BYTES])(
+        'tells what %d bytes are before any of them stands at the key, and writes nothing when that fails',
+        async (sizeBytes) => {
+          const key = freshKey();
+          const bytes = randomBytes(sizeBytes);
+          const before = await under.countLeftovers();
+          const told: unknown[] = [];
+          const write = (fails: boolean): ReturnType<ObjectStore['putStream']> =>
+            store.putStream(key, Readable.from(chunked(bytes)), {
+              contentType: TYPE,
+              sizeBytesMax: sizeBytes,
+              onReceived: async (received) => {
+                told.push(received, await store.head(key));
+                // By its code it could be the store's own.
+                if (fails) throw Object.assign(new Error('not noted'), { code: 'ECONNRESET' });
+              },
+            });
+          await expect(write(true)).rejects.toThrow('not noted');
+          expect(told.splice(0)).toEqual([{ sizeBytes, sha256: sha256(bytes) }, null]);
+          expect(await store.head(key)).toBeNull();
+          expect(await under.countLeftovers()).toBe(before);
+          expect((await write(false)).outcome).toBe('created');
+          expect(told.splice(0)).toEqual([{ sizeBytes, sha256: sha256(bytes) }, null]);
+        },
+      );
+
+      it('tells of no stream that is not the expected one', async () => {
+        const onReceived = jest.fn(() => Promise.resolve());
+        const write = store.putStream(freshKey(), Readable.from([randomBytes(10)]), {
+          contentType: TYPE,
+          sizeBytesMax: 10,
+          expected: { sizeBytes: 11 },
+          onReceived,
+        });
+        await expect(write).rejects.toBeInstanceOf(ObjectMismatchError);
+        expect(onReceived).not.toHaveBeenCalled();
       });
 
       it('lets exactly one of many different writers win a key', async () => {

@@ -160,6 +160,22 @@ describeIfAvailable('go', 'S3 object store', () => {
     expect(await store.sweepTemporary(new Date(Date.now() - 60_000))).toBe(0);
   });
 
+  it('says what other software has put at a key, whether or not it noted a digest', async () => {
+    const foreign = randomBytes(LARGE_BYTES);
+    const sha256 = createHash('sha256').update(foreign).digest('hex');
+    for (const noted of [{}, { Metadata: { sha256 } }]) {
+      const key = freshKey();
+      const where = { Bucket: store.options.settings.bucket, Key: key };
+      await running.client.send(new PutObjectCommand({ ...where, Body: foreign, ...noted }));
+      for (const bytes of [Buffer.from('ours'), randomBytes(LARGE_BYTES)]) {
+        expect(await put(key, bytes)).toMatchObject({
+          outcome: 'conflict',
+          standing: { sizeBytes: LARGE_BYTES, sha256 },
+        });
+      }
+    }
+  });
+
   it('finds what stands at a key also where writes have no conditions', async () => {
     const plain = running.another({ conditionalWrites: false });
     const key = freshKey();

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
@@ -21,8 +22,9 @@ describe('temporary folders behind the scratch port', () => {
       ['a', 'b'].map((name) =>
         scratch.use(async (folder) => {
           const file = await folder.save('input', Readable.from([Buffer.from(name)]), 10);
-          expect(await readFile(file, 'utf8')).toBe(name);
-          expect((await stat(file)).mode & 0o077).toBe(0);
+          expect(await readFile(file.path, 'utf8')).toBe(name);
+          expect(file.sha256).toBe(createHash('sha256').update(name).digest('hex'));
+          expect((await stat(file.path)).mode & 0o077).toBe(0);
           return folder.path;
         }),
       ),
@@ -54,7 +56,7 @@ describe('temporary folders behind the scratch port', () => {
   it('keeps a name that climbs inside the folder', async () => {
     await createTempFolders(root).use(async (folder) => {
       const file = await folder.save('../../escape', Readable.from([Buffer.from('x')]), 10);
-      expect(path.dirname(file)).toBe(folder.path);
+      expect(path.dirname(file.path)).toBe(folder.path);
     });
   });
 });

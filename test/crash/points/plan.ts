@@ -90,6 +90,7 @@ export const PLANS: Readonly<Record<CrashPoint, Plan>> = {
   'fetch.after_refresh_before_download': { process: 'output-fetch', scenario: staleUrl },
   'fetch.after_download_before_put': { process: 'output-fetch', scenario: clip },
   'fetch.after_bytes_before_end': { process: 'output-fetch', scenario: clip },
+  'fetch.after_digest_before_publish': { process: 'output-fetch', scenario: clip },
   'fetch.after_put_before_db': { process: 'output-fetch', scenario: clip },
   'fetch.after_raw_before_commit': { process: 'output-fetch', scenario: clip },
   'fetch.after_db_before_ack': { process: 'output-fetch', scenario: clip },

@@ -4,6 +4,7 @@ import { sweepStrayUploads } from '../../../src/flow/reconcile/sweep-stray-uploa
 import { useFlow } from '../../support/flow-harness';
 import { countEffects, expectRepeatStopped } from '../../support/flow/expectations';
 import { SimulatedCrash } from '../../support/flow/message-driver';
+import { forgeBytes } from '../../support/flow/overwrite-object';
 import {
   complete,
   digestOf,
@@ -103,6 +104,23 @@ describe('an upload', () => {
     expect(await putBytes(ticket, bytes)).toBe(403);
     const again = await openUpload(flow, bytes);
     expect(await putBytes(again.ticket, bytes)).toBe(200);
+  });
+
+  it('is not believed by what is noted beside its bytes: other bytes are never scanned as the declared ones', async () => {
+    const flow = await open();
+    const picture = await makePicture();
+    const { assetId, ticket } = await openUpload(flow, picture);
+    expect(await putBytes(ticket, picture)).toBe(200);
+    expect((await complete(flow, assetId)).kind).toBe('COMPLETED');
+    const { quarantineKey } = await readAsset(flow, assetId);
+    await forgeBytes(flow, quarantineKey ?? '', (bytes) =>
+      Buffer.concat([bytes, Buffer.from('x')]),
+    );
+    await flow.drain();
+    expect(await readAsset(flow, assetId)).toMatchObject({
+      status: 'REJECTED',
+      rejectionCode: 'UPLOAD_CHECKSUM_MISMATCH',
+    });
   });
 
   it('serves what was scanned though its URL is used again (case 39)', async () => {

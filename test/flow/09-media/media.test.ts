@@ -1,9 +1,12 @@
+import { appendFile, readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 
+import { derivativePrefix, PIPELINE_VERSION } from '../../../src/domain/output/object-keys';
 import { decideAssetReview } from '../../../src/flow/operate/decide-review';
 import { rescueStuck } from '../../../src/flow/reconcile/recover-tasks';
 import {
   MediaToolError,
+  type Derivative,
   type DerivativeKind,
   type MediaToolkit,
 } from '../../../src/ports/media-toolkit';
@@ -12,7 +15,8 @@ import { useFlow, type CreateChanges, type Flow } from '../../support/flow-harne
 import { expectRepeatStopped, onlyProxy } from '../../support/flow/expectations';
 import { SimulatedCrash } from '../../support/flow/message-driver';
 import { PRICE_MICROS } from '../../support/flow/seed-catalog';
-import { readObject } from '../../support/flow/uploads';
+import { forgeBytes, placeForeign } from '../../support/flow/overwrite-object';
+import { digestOf, readObject } from '../../support/flow/uploads';
 
 const open = useFlow();
 
@@ -185,6 +189,87 @@ describe('media', () => {
     expect((await flow.history(id)).filter((type) => type === 'raw_corrupt')).toHaveLength(1);
     expect((await readObject(flow, key))?.length).toBe(30);
     expect(await flow.jobs(id)).toHaveLength(1);
+  });
+
+  it('never makes bytes playable that were not fetched, whatever is noted beside them', async () => {
+    const flow = await open({ toolkit: onlyProxy });
+    const id = await processable(flow);
+    const [raw] = await flow.look('SELECT object_key, sha256 FROM assets WHERE task_id = $1', [id]);
+    // A player reads it like the one that was fetched.
+    const foundSha256 = await forgeBytes(flow, String(raw?.['object_key']), (bytes) =>
+      Buffer.concat([bytes, Buffer.from([0, 0, 0, 8]), Buffer.from('free')]),
+    );
+    await flow.drain();
+    expect(await flow.task(id)).toMatchObject({ status: 'SUCCEEDED', rawGeneration: 2 });
+    expect(await flow.look('SELECT kind, detail FROM findings')).toMatchObject([
+      {
+        kind: 'OBJECT_CONFLICT',
+        detail: {
+          taskId: id,
+          fetched: { sha256: raw?.['sha256'] },
+          standing: { sha256: foundSha256 },
+        },
+      },
+    ]);
+    expect(
+      await flow.look(`SELECT status, sha256 FROM assets WHERE kind = 'RAW_OUTPUT' ORDER BY id`),
+    ).toEqual([
+      { status: 'FAILED', sha256: raw?.['sha256'] },
+      { status: 'READY', sha256: raw?.['sha256'] },
+    ]);
+    expect(await flow.jobs(id)).toHaveLength(1);
+    expect(await flow.ledger(id)).toHaveLength(2);
+  });
+
+  it('replaces what somebody else has put where a derivative belongs', async () => {
+    const flow = await open({ toolkit: onlyProxy });
+    const id = await processable(flow);
+    const [raw] = await flow.look('SELECT id FROM assets WHERE task_id = $1', [id]);
+    const prefix = derivativePrefix(flow.tenantId, String(raw?.['id']), 'PROXY', PIPELINE_VERSION);
+    await placeForeign(flow, `${prefix}proxy.mp4`, Buffer.from('not the result'));
+    await flow.drain();
+    const [proxy] = await flow.look(
+      `SELECT object_key, sha256 FROM assets WHERE kind = 'PROXY' AND status = 'READY'`,
+    );
+    expect(proxy?.['object_key']).toBe(`${prefix}proxy.mp4`);
+    const served = (await readObject(flow, `${prefix}proxy.mp4`)) ?? Buffer.alloc(0);
+    expect(digestOf(served)).toBe(proxy?.['sha256']);
+  });
+
+  it('of a run that comes last leaves the files alone for which a row vouches already', async () => {
+    let handleAgain: (() => Promise<unknown>) | null = null;
+    let proxies = 0;
+    const flow = await open({
+      toolkit: (real) => ({
+        probe: real.probe,
+        derive: async (kind, input, folder, options) => {
+          if (kind !== 'PROXY') return null;
+          proxies += 1;
+          const derivative = await real.derive(kind, input, folder, options);
+          const [file] = derivative?.files ?? [];
+          if (proxies > 1 || handleAgain === null || file === undefined) return derivative;
+          // Another worker does all of it meanwhile, and its encoder says it in other bytes.
+          await handleAgain();
+          await appendFile(file.path, Buffer.from([0, 0, 0, 8, 102, 114, 101, 101]));
+          const bytes = await readFile(file.path);
+          return {
+            ...derivative,
+            files: [{ ...file, sizeBytes: bytes.length, sha256: digestOf(bytes) }],
+          } as Derivative;
+        },
+      }),
+    });
+    const id = await processable(flow);
+    const [message] = await flow.lose('media');
+    if (message === undefined) throw new Error('nothing is to be made playable');
+    handleAgain = () => flow.replay(message);
+    await handleAgain();
+    expect(proxies).toBe(2);
+    expect((await flow.task(id)).status).toBe('SUCCEEDED');
+    const [proxy] = await flow.look(`SELECT object_key, sha256 FROM assets WHERE kind = 'PROXY'`);
+    const served = (await readObject(flow, String(proxy?.['object_key']))) ?? Buffer.alloc(0);
+    expect(digestOf(served)).toBe(proxy?.['sha256']);
+    expect(await flow.ledger(id)).toHaveLength(2);
   });
 
   it('whose message was lost is asked for again; one that is long at work is not', async () => {

@@ -32,6 +32,23 @@ describe('an attempt', () => {
     expect(await attempts.listOfTask(task.id)).toHaveLength(1);
   });
 
+  it('keeps the last note of what is about to be shown at a raw key, and only a whole one', async () => {
+    const { id, version } = await addAttempt();
+    const { attempts } = bench().stores;
+    expect((await attempts.read(id))?.rawWrite).toBeNull();
+    for (const key of ['a/1', 'a/2']) {
+      await attempts.noteRawWrite(id, { key, sizeBytes: 2 ** 33, sha256: 'ab' }, at(5));
+    }
+    expect(await attempts.read(id)).toMatchObject({
+      rawWrite: { key: 'a/2', sizeBytes: 2 ** 33, sha256: 'ab' },
+      version: version + 2,
+      updatedAt: at(5),
+    });
+    await expect(
+      bench().pool.query(`UPDATE task_attempts SET raw_write = '{"key": "a/3"}'`),
+    ).rejects.toThrow('task_attempts_raw_write_is_whole');
+  });
+
   it('is patched in the named columns only, under the version that was read', async () => {
     const attempt = await addAttempt({ leaseOwner: newId(), leaseUntil: at(30), sentAt: at(1) });
     const { attempts } = bench().stores;

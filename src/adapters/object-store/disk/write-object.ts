@@ -11,6 +11,7 @@ import {
   type ObjectHead,
   type ObjectStore,
   type PutResult,
+  type ReceivedBytes,
 } from '../../../ports/object-store';
 import {
   bytesPath,
@@ -43,6 +44,7 @@ export async function writeObject(
   try {
     const received = await receive(body, join(temporaryDir, INCOMING_NAME), options);
     assertExpected(received, options.expected);
+    await options.onReceived?.(received);
     await rename(join(temporaryDir, INCOMING_NAME), join(temporaryDir, received.sha256));
     const { contentType } = options;
     return await publish(layout, temporaryDir, {
@@ -88,7 +90,7 @@ async function publish(
     // Null: the object that was in the way has been deleted since; the place is free again.
     if (standing === null) continue;
     const equal = standing.sha256 === sha256 && standing.sizeBytes === sizeBytes;
-    if (!equal) return { sizeBytes, sha256, outcome: 'conflict' };
+    if (!equal) return { sizeBytes, sha256, outcome: 'conflict', standing: bytesOf(standing) };
     if (await renewObject(layout, standing, head.modifiedAt)) {
       return { sizeBytes, sha256, outcome: 'reused' };
     }
@@ -97,12 +99,9 @@ async function publish(
   throw new ObjectStoreUnavailableError(`the disk store failed: ${place} is taken by no object`);
 }
 
-interface Received {
-  readonly sizeBytes: number;
-  readonly sha256: string;
-}
+const bytesOf = ({ sizeBytes, sha256 }: ObjectHead): ReceivedBytes => ({ sizeBytes, sha256 });
 
-async function receive(body: Readable, path: string, options: PutOptions): Promise<Received> {
+async function receive(body: Readable, path: string, options: PutOptions): Promise<ReceivedBytes> {
   const file = await open(path, 'wx').catch((error: unknown) => {
     body.destroy();
     throw error;
@@ -126,7 +125,7 @@ async function drainInto(
   body: Readable,
   file: FileHandle,
   sizeBytesMax: number,
-): Promise<Received> {
+): Promise<ReceivedBytes> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
   // Leaving the loop by an error destroys the body, so that its source is not read any further.
@@ -155,7 +154,7 @@ async function writeFully(file: FileHandle, bytes: Buffer): Promise<void> {
   }
 }
 
-function assertExpected(received: Received, expected: PutOptions['expected']): void {
+function assertExpected(received: ReceivedBytes, expected: PutOptions['expected']): void {
   const { sizeBytes, sha256 } = expected ?? {};
   if (sizeBytes !== undefined && sizeBytes !== received.sizeBytes) {
     throw new ObjectMismatchError(`got ${received.sizeBytes} bytes, expected ${sizeBytes}`);

@@ -3,6 +3,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { ObjectStoreUnavailableError, type PutResult } from '../../../ports/object-store';
 import { untilNobodyDeletes } from './deletion-marks';
 import { askHead, removeSeal, toHead, WRITE_ID, type Bucket, type RawHead } from './digests';
+import { readStanding } from './read-standing';
 import { isMissing, isTaken } from './s3-errors';
 
 /** What must hold at the key for a write to happen. */
@@ -34,11 +35,10 @@ export const publish = async (
   isConditional: boolean,
 ): Promise<PutResult> => {
   const { key, sizeBytes, sha256 } = staged;
-  const answer = (outcome: PutResult['outcome']): PutResult => ({ sizeBytes, sha256, outcome });
   let replaced: RawHead | null = null;
   const done = async (): Promise<PutResult> => {
     if (replaced?.sealId) await removeSeal(bucket, key, replaced.sealId);
-    return answer(replaced === null ? 'created' : 'reused');
+    return { sizeBytes, sha256, outcome: replaced === null ? 'created' : 'reused' };
   };
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     // A deletion that ends between the write and the look for its mark is seen by what it left: nothing.
@@ -55,7 +55,8 @@ export const publish = async (
     if (raw.Metadata?.[WRITE_ID] === staged.writeId) return done();
     const found = await toHead(bucket, key, raw);
     if (found === null || found.sha256 !== sha256 || found.sizeBytes !== sizeBytes) {
-      return answer('conflict');
+      const standing = await readStanding(bucket, key, found ?? raw);
+      return { sizeBytes, sha256, outcome: 'conflict', standing };
     }
     replaced = found;
   }

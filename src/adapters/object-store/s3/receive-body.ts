@@ -16,7 +16,7 @@ const PARTS_MAX = 9_000;
 export const partBytesFor = (sizeBytesMax: number): number =>
   Math.max(PART_BYTES, Math.ceil(sizeBytesMax / PARTS_MAX));
 
-/** What went wrong is the stream's, and no fault of the store however alike the two look. */
+/** What went wrong is the stream's, or its owner's, and no fault of the store however alike the two look. */
 export class SourceFailure extends Error {
   constructor(readonly reason: unknown) {
     super('the stream failed');
@@ -63,15 +63,18 @@ export class BodyReader {
   }
 
   /** After the last part. @throws ObjectMismatchError unless the stream was what was expected */
-  finish(): string {
+  async finish(): Promise<string> {
     const sha256 = this.hash.digest('hex');
-    const { expected } = this.options;
+    const { expected, onReceived } = this.options;
     if (expected?.sizeBytes !== undefined && expected.sizeBytes !== this.sizeBytes) {
       throw new ObjectMismatchError(`got ${this.sizeBytes} bytes, expected ${expected.sizeBytes}`);
     }
     if (expected?.sha256 !== undefined && expected.sha256 !== sha256) {
       throw new ObjectMismatchError('the SHA-256 of the bytes is not the expected one');
     }
+    await onReceived?.({ sizeBytes: this.sizeBytes, sha256 }).catch((error: unknown) => {
+      throw new SourceFailure(error);
+    });
     return sha256;
   }
 

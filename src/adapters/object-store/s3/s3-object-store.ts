@@ -268,7 +268,7 @@ export class S3ObjectStore implements ObjectStore {
     reader: BodyReader,
     { contentType }: PutOptions,
   ): Promise<PutResult> {
-    const sha256 = reader.finish();
+    const sha256 = await reader.finish();
     const writeId = this.newId();
     const metadata = knownMetadata(writeId, sha256, this.options.clock.now());
     const { encryption } = this;
@@ -288,7 +288,7 @@ export class S3ObjectStore implements ObjectStore {
     const upload = await beginParts(this.bucket, key, { contentType, metadata, encryption });
     return this.endParts(upload, async () => {
       const parts = await sendParts(this.bucket, upload, reader, first);
-      const sha256 = reader.finish();
+      const sha256 = await reader.finish();
       const { sizeBytes } = reader;
       const modifiedAtMs = this.options.clock.now().getTime();
       await writeSeal(this.bucket, key, writeId, { sha256, sizeBytes, modifiedAtMs });

@@ -35,6 +35,9 @@ export const createAttemptStore = (db: Database): AttemptStore => ({
   hold: async (attemptId, until, now) => {
     await run(db, 'hold-attempt-if-shorter', { attemptId, until, now });
   },
+  noteRawWrite: async (attemptId, write, now) => {
+    await run(db, 'note-raw-write', { attemptId, rawWrite: toJson(write), now });
+  },
   claimDuePolls: (now, until, limit) => run<Attempt>(db, 'claim-due-polls', { now, until, limit }),
   nextPollDueAt: async () => (await runForOnly<{ at: Date | null }>(db, 'next-poll-due-at', {})).at,
   listLeaseLost: (now, unleasedBefore, limit) =>
