@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
 
 import type { WorkerName } from '../src/domain/stages';
-import { createPostgresSlots } from '../src/adapters/postgres/slots/postgres-slots';
 import type { FaultKind } from './fault-kinds';
 import type { PlannedFault } from './make-plan';
 import type { World } from './open-world';
+import { releaseByStaleToken } from './slots-of-world';
 import type { Toxic } from './toxiproxy';
 
 const runFile = promisify(execFile);
@@ -92,16 +92,17 @@ const killWhileSending: Fault = async (world) => {
 };
 
 const tryStaleToken: Fault = async (world, _, facts) => {
-  const lease = await untilRow<{ holder: string; token: string }>(
-    world,
-    `SELECT l.holder, l.token FROM slot_leases l JOIN task_attempts a ON a.id = l.holder
-     WHERE a.completed_at IS NULL ORDER BY l.token DESC LIMIT 1`,
-  );
-  if (lease === null) return;
-  const slots = createPostgresSlots({ pool: world.pool });
-  const released = await slots.release(lease.holder, BigInt(lease.token) - 1n, new Date());
-  if (released) facts.staleTokensTaken += 1;
-  else facts.staleTokensRefused += 1;
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    // Where the slots are may be away for another fault.
+    const released = await releaseByStaleToken(world).catch(() => null);
+    if (released === null) {
+      await wait(LOOK_MS);
+      continue;
+    }
+    if (released) facts.staleTokensTaken += 1;
+    else facts.staleTokensRefused += 1;
+    return;
+  }
 };
 
 /** Ends the server in the moment when somebody has written and not yet committed. */

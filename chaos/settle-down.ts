@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 import type { World } from './open-world';
+import { withSlots } from './slots-of-world';
 
 const LOOK_MS = 250;
 
@@ -30,9 +31,8 @@ export const untilAllEnded = async (
   }
 };
 
-/** What is in the hands of no generation any more must come to rest: slots, messages that are due, scratch. */
+/** What is in the hands of no generation any more must come to rest: messages that are due, and slots. */
 const RESTLESS: Readonly<Record<string, string>> = {
-  'slots in use': `SELECT holder::text AS id, scopes::text AS word FROM slot_leases`,
   'messages that are due': `
     SELECT event_id::text AS id, consumer_group || ' ' || type AS word FROM bus_messages
     WHERE status = 'READY' AND available_at < $1`,
@@ -48,10 +48,18 @@ export const untilIdle = async (world: World, limitMs: number): Promise<LeftBehi
       const rows = await look(world, sql, sql.includes('$1') ? [new Date()] : []);
       if (rows === null || rows.length > 0) left.push(leftBehind(what, rows ?? []));
     }
+    const held = await leasesOf(world);
+    if (held === null || held.length > 0) left.push(leftBehind('slots in use', held ?? []));
     if (left.length === 0 || performance.now() - beganMs > limitMs) return left;
     await wait(LOOK_MS);
   }
 };
+
+const leasesOf = (world: World): Promise<readonly { id: string; word: string }[] | null> =>
+  withSlots(world, ({ leases }) => leases()).then(
+    (leases) => leases.map(({ holder, token }) => ({ id: holder, word: `token ${token}` })),
+    () => null,
+  );
 
 const look = async (
   world: World,

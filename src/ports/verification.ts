@@ -8,7 +8,7 @@ import type { Facts } from '../domain/reconciliation/facts';
  */
 export interface FactsLook {
   /** Tells what a witness says. Only before the first read: the rows are then younger than the evidence. */
-  witness(evidence: AsyncIterable<Evidence>): Promise<number>;
+  witness(evidence: Iterable<Evidence> | AsyncIterable<Evidence>): Promise<number>;
   /** Generations with everything that belongs to them, in order of id; empty at the end. */
   readTasks(after: string, limit: number): Promise<TaskBatch>;
   /** Accounts with the sums of their entries and open holds; no generations. */
@@ -38,15 +38,26 @@ export interface Found {
 }
 
 /**
- * A job, a request or a charge in the provider's own log, or an object in the store and what was read of its bytes.
- * `reference` is what joins it to ours.
+ * A job, a request or a charge in the provider's own log, an object in the store and what was read of its bytes, or what is held
+ * where slots are counted outside of the database. `reference` is what joins it to ours.
  */
 export interface Evidence {
-  readonly kind: 'job' | 'post' | 'charge' | 'object' | 'bytes';
+  readonly kind:
+    | 'job'
+    | 'post'
+    | 'charge'
+    | 'object'
+    | 'bytes'
+    /** By a holder, with its token, until then; of a scope, by the holder of `id`. */
+    | 'slot_lease'
+    | 'slot_lease_scope'
+    /** How many slots of a scope count as taken, and how many there are. */
+    | 'slots_used'
+    | 'slots_limit';
   /** Of an object the checksum that the store noted, of bytes their own. */
   readonly id: string | null;
   readonly reference: string | null;
-  /** Exact decimal of a charge, or the size of an object. */
+  /** Exact decimal of a charge, the size of an object, or a number of slots. */
   readonly amount: string | null;
   readonly at: Date | null;
 }

@@ -9,6 +9,8 @@ import { deferS3Store, type DeferredS3Store } from '../adapters/object-store/s3/
 import { storedEvidence as storedInBucket } from '../adapters/object-store/s3/stored-evidence';
 import { createIdSource } from '../adapters/ids/uuid-ids';
 import { openLook } from '../adapters/postgres/verify/open-look';
+import { createRedisConnection, RedisUnavailableError } from '../adapters/redis/redis-connection';
+import { readHeldSlots } from '../adapters/redis/slots/held-slots';
 import { verifyFacts, type VerifyReport } from '../flow/verify/verify-facts';
 import type { Log } from '../ports/log';
 import type { Evidence, Secret } from '../ports/verification';
@@ -58,6 +60,7 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
       return await verifyFacts(
         {
           look,
+          slots: await heldSlotsOf(request),
           providerLog: providerLogOf(config),
           objects: s3 === null ? objectsOf(request) : storedInBucket(s3.objects, request.onBytes),
           deep: request.onBytes !== null,
@@ -77,6 +80,23 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
   } finally {
     s3?.close();
     await database.stop();
+  }
+};
+
+/** Where the database counts slots itself, its own rows are all there is. Null: Redis cannot be reached. */
+const heldSlotsOf = async ({ config, log }: VerifyRequest): Promise<Iterable<Evidence> | null> => {
+  if (config.slots !== 'redis' || config.redis === null) return [];
+  const { url, prefix } = config.redis;
+  const callTimeoutMs = CONNECT_TIMEOUT_MS;
+  const connection = createRedisConnection({ url, name: 'aivedio-verify', log, callTimeoutMs });
+  try {
+    return await readHeldSlots(connection, prefix);
+  } catch (error) {
+    if (!(error instanceof RedisUnavailableError)) throw error;
+    log.warn('slots cannot be looked at', { error: error.message });
+    return null;
+  } finally {
+    await connection.close();
   }
 };
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { CHECKS } from '../../flow/verify/check-list';
+import { CHECKS, type Sight } from '../../flow/verify/check-list';
 import type { VerifyReport } from '../../flow/verify/verify-facts';
 import { readConfig } from '../../runtime/config';
 import { CannotLookError } from '../../runtime/reach-database';
@@ -11,7 +11,7 @@ import { QUIET } from '../quiet-log';
 const USAGE = [
   'Usage: npm run cli -- verify [--only name,name] [--settle-seconds N] [--canary WORD] [--deep] [--json] [--list]',
   '',
-  'Asks every invariant of the stored facts: database, provider log, object store and logs. Reads only;',
+  'Asks every invariant of the stored facts: database, slots, provider log, object store and logs. Reads only;',
   'the product may run meanwhile. Looks at AIVEDIO_DATABASE_URL, else at the data folder AIVEDIO_DATA_DIR.',
   '',
   '  --only            these invariants and no others',
@@ -122,6 +122,11 @@ const toJson = (report: VerifyReport, strays: readonly string[]): string =>
     2,
   );
 
+const whyUnseen = (needs: Sight): string => {
+  if (needs === 'object bytes') return 'asked with --deep only';
+  return needs === 'slots' ? 'Redis cannot be reached' : `there is no ${needs} here`;
+};
+
 const describe = (report: VerifyReport, strays: readonly string[]): string[] => {
   const counts = new Map<string, number>();
   for (const { invariant } of report.violations) {
@@ -132,10 +137,7 @@ const describe = (report: VerifyReport, strays: readonly string[]): string[] => 
       const count = counts.get(name) ?? 0;
       return `${count === 0 ? 'sound ' : 'BROKEN'}  ${name.padEnd(26)} ${says}`;
     }),
-    ...report.unseen.map(
-      ({ name, needs }) =>
-        `unseen  ${name.padEnd(26)} ${needs === 'object bytes' ? 'asked with --deep only' : `there is no ${needs} here`}`,
-    ),
+    ...report.unseen.map(({ name, needs }) => `unseen  ${name.padEnd(26)} ${whyUnseen(needs)}`),
     '',
     ...strays.map((path) => `stray      ${path}: no object of ours lies there; looked past`),
     ...report.violations.map(

@@ -1,7 +1,8 @@
 import { INVARIANTS } from '../../domain/reconciliation/invariants';
 
 /** What a check must be able to see; without it the check is left out, and the report says so. */
-export type Sight = 'database' | 'provider log' | 'object store' | 'object bytes' | 'data folder';
+export type Sight =
+  'database' | 'slots' | 'provider log' | 'object store' | 'object bytes' | 'data folder';
 
 export interface Check {
   readonly name: string;
@@ -31,14 +32,18 @@ const ROW_CHECKS = {
   facts_have_tasks: 'No entry and no history belongs to a generation that is not there.',
   outbox_delivered: 'Every committed message reached each of its readers, or is on its way.',
   no_dead_messages: 'No reader has given a message up.',
-  slots_counted: 'A slot scope counts the leases that hold it.',
-  slots_within_limits: 'No more slots are in use than the limit.',
-  slots_have_holders:
-    'Slots are held for attempts that may have a living job, and for nothing else.',
   tenants_apart: 'No row of one tenant hangs on a row of another.',
   uploads_end: 'Uploads are completed or closed after their time.',
   no_secret_in_rows:
     'No secret, key or signed URL stands in messages, history, findings or errors.',
+} as const;
+
+/** Of the database's own leases, and of those that are held outside of it. */
+const SLOT_CHECKS = {
+  slots_counted: 'A slot scope counts the leases that hold it.',
+  slots_within_limits: 'No more slots are in use than the limit.',
+  slots_have_holders:
+    'Slots are held for attempts that may have a living job, and for nothing else.',
 } as const;
 
 const PROVIDER_CHECKS = {
@@ -93,6 +98,7 @@ export const CHECKS: readonly Check[] = [
     needs: 'database' as const,
   })),
   ...listed(ROW_CHECKS, 'database'),
+  ...listed(SLOT_CHECKS, 'slots'),
   ...listed(PROVIDER_CHECKS, 'provider log'),
   ...listed(OBJECT_CHECKS, 'object store'),
   ...listed(BYTES_CHECKS, 'object bytes'),

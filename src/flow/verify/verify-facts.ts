@@ -21,6 +21,8 @@ import {
 
 export interface VerifySources {
   readonly look: FactsLook;
+  /** What is held outside of the database: nothing where it counts slots itself. Null: that cannot be reached. */
+  readonly slots: Iterable<Evidence> | null;
   /** Null: there is no such thing to be seen from here. */
   readonly providerLog: AsyncIterable<Evidence> | null;
   readonly objects: AsyncIterable<Evidence> | null;
@@ -62,6 +64,7 @@ export const verifyFacts = async (
 ): Promise<VerifyReport> => {
   const sights = new Set<Sight>([
     'database',
+    ...(sources.slots === null ? [] : (['slots'] as const)),
     ...(sources.providerLog === null ? [] : (['provider log'] as const)),
     ...(sources.objects === null ? [] : (['object store'] as const)),
     ...(sources.objects !== null && sources.deep ? (['object bytes'] as const) : []),
@@ -70,6 +73,7 @@ export const verifyFacts = async (
   const wanted = CHECKS.filter(({ name }) => options.only === null || options.only.includes(name));
   const checked = wanted.filter(({ needs }) => sights.has(needs));
   // Before the first read: whatever the witnesses know by then, the rows know too.
+  if (sources.slots !== null) await sources.look.witness(sources.slots);
   if (sources.providerLog !== null) await sources.look.witness(sources.providerLog);
   if (sources.objects !== null) await sources.look.witness(sources.objects);
   const names = new Set(checked.map(({ name }) => name));

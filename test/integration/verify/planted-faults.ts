@@ -68,6 +68,16 @@ const changed =
     return evidence.map((each) => (each === first ? { ...each, ...change(each) } : each));
   };
 
+/** What a store outside of the database says that it holds, long over. */
+const slot = (kind: Evidence['kind'], reference: string, amount: string | null): Evidence => ({
+  ...{ kind, reference, amount },
+  id: '7',
+  at: new Date('2020-01-01T00:00:00Z'),
+});
+const withSlots =
+  (...more: readonly Evidence[]) =>
+  (evidence: readonly Evidence[]): readonly Evidence[] => [...evidence, ...more];
+
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     invariant: 'balances_fold',
@@ -362,6 +372,30 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     what: 'a slot of an attempt that has ended',
     sql: `INSERT INTO slot_leases (holder, scopes, token, expires_at, created_at)
           SELECT id, '{}', 999, updated_at, updated_at FROM task_attempts WHERE task_id = ${WINNER}`,
+  },
+  {
+    invariant: 'slots_counted',
+    what: 'a scope that another store counts without leases',
+    evidence: withSlots(slot('slots_used', 'platform', '1'), slot('slots_limit', 'platform', '9')),
+  },
+  {
+    invariant: 'slots_counted',
+    what: 'a lease that another store does not count',
+    evidence: withSlots(slot('slot_lease_scope', 'platform', null)),
+  },
+  {
+    invariant: 'slots_within_limits',
+    what: 'more in use in another store than allowed',
+    evidence: withSlots(
+      slot('slots_used', 'platform', '1'),
+      slot('slots_limit', 'platform', '0'),
+      slot('slot_lease_scope', 'platform', null),
+    ),
+  },
+  {
+    invariant: 'slots_have_holders',
+    what: 'a slot in another store that nobody holds',
+    evidence: withSlots(slot('slot_lease', '00000000-0000-7000-8000-000000000000', null)),
   },
   {
     invariant: 'tenants_apart',

@@ -165,6 +165,7 @@ export const verifyDatabase = async (
     return await verifyFacts(
       {
         look,
+        slots: evidence.filter(({ kind }) => kind.startsWith('slot')),
         providerLog: of('post', 'job', 'charge'),
         objects: of('object', 'bytes'),
         deep: true,

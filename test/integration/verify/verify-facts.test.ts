@@ -88,12 +88,20 @@ describe('a look without witnesses', () => {
       statementTimeoutMs: 20_000,
     });
     const report = await verifyFacts(
-      { look, providerLog: null, objects: null, deep: false, machine: null, secrets: [] },
+      {
+        look,
+        slots: null,
+        providerLog: null,
+        objects: null,
+        deep: false,
+        machine: null,
+        secrets: [],
+      },
       { now: sound.now, settleMs: 60_000, keptMs: 86_400_000, only: null },
     ).finally(() => look.close());
     expect(report.violations).toEqual([]);
     expect(new Set(report.unseen.map(({ needs }) => needs))).toEqual(
-      new Set(['provider log', 'object store', 'object bytes', 'data folder']),
+      new Set(['slots', 'provider log', 'object store', 'object bytes', 'data folder']),
     );
     expect(report.checked.length + report.unseen.length).toBe(CHECKS.length);
   });

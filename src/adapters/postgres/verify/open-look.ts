@@ -118,7 +118,10 @@ const readTasks = async (read: Ask, after: string, limit: number): Promise<TaskB
   };
 };
 
-const storeEvidence = async (ask: Ask, evidence: AsyncIterable<Evidence>): Promise<number> => {
+const storeEvidence = async (
+  ask: Ask,
+  evidence: Iterable<Evidence> | AsyncIterable<Evidence>,
+): Promise<number> => {
   let batch: Evidence[] = [];
   let stored = 0;
   const flush = async (): Promise<void> => {

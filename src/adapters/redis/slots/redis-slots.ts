@@ -8,6 +8,7 @@ import {
 } from '../../../ports/slots';
 import { loadScript } from '../load-script';
 import type { RedisConnection, Script } from '../redis-connection';
+import { slotKeysOf } from './slot-keys';
 
 /** What Postgres knows of who may hold slots; asked when Redis may have lost something, or is away. */
 export interface SlotFacts {
@@ -49,11 +50,8 @@ export const createRedisSlots = (options: RedisSlotsOptions): Slots => {
     release: script('release'),
     rebuild: script('rebuild'),
   };
-  // One hash tag: a cluster keeps all of them on one node, as a script needs it.
-  const keys = ['leases', 'used', 'limits', 'token', 'filled'].map(
-    (name) => `{${options.prefix}:slots}:${name}`,
-  );
-  const usedKey = keys[1] ?? '';
+  const { leases, used, limits, token: tokenKey, filled } = slotKeysOf(options.prefix);
+  const keys = [leases, used, limits, tokenKey, filled];
   /** Holders whose call was not answered, with their token where they knew it: freed with the next acquire. */
   const givenUp = new Map<string, string>();
   let isTrusted = false;
@@ -180,7 +178,7 @@ export const createRedisSlots = (options: RedisSlotsOptions): Slots => {
   const usage: Slots['usage'] = async (scopes) => {
     if (scopes.length === 0) return {};
     try {
-      const counts = await connection.call((redis) => redis.hmget(usedKey, ...scopes));
+      const counts = await connection.call((redis) => redis.hmget(used, ...scopes));
       return Object.fromEntries(scopes.map((scope, index) => [scope, Number(counts[index] ?? 0)]));
     } catch (error) {
       log.debug('slots in use are counted from the attempts', { error: String(error) });
