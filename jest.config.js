@@ -51,7 +51,7 @@ module.exports = {
     {
       ...shared,
       displayName: 'integration',
-      testMatch: ['<rootDir>/test/{flow,contract,integration,crash,e2e}/**/*.test.ts'],
+      testMatch: ['<rootDir>/test/{flow,contract,integration,crash,drills,e2e}/**/*.test.ts'],
       globalSetup: '<rootDir>/test/support/global-setup.ts',
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },

@@ -1,6 +1,7 @@
 import { busCommand } from './cli/commands/bus';
 import { capacityCommand } from './cli/commands/capacity';
 import { doctorCommand } from './cli/commands/doctor';
+import { restoredCommand } from './cli/commands/restored';
 import { storageCommand } from './cli/commands/storage';
 import { verifyCommand } from './cli/commands/verify';
 import type { Command } from './cli/command';
@@ -11,6 +12,7 @@ const COMMANDS: readonly Command[] = [
   storageCommand,
   verifyCommand,
   capacityCommand,
+  restoredCommand,
 ];
 
 const USAGE = [

@@ -55,6 +55,7 @@ const createInstantGateway = (context: FlowContext): ProviderGateway => ({
     });
     return Promise.resolve({ kind: 'ACCEPTED', jobId, digest: '202' });
   },
+  list: () => Promise.resolve({ kind: 'LISTED', jobs: [] }),
   query: (_, jobId) =>
     Promise.resolve({
       kind: 'FOUND',

@@ -130,6 +130,32 @@ export const startPostgres15 = async (options: Postgres15Options): Promise<Postg
   };
 };
 
+/**
+ * A copy of a server's files, as it stands and while it works, in a folder that `startPostgres15` takes: to restore from, or to
+ * follow the server (`standby`).
+ */
+export const takeBaseBackup = async (
+  server: Pick<Postgres15, 'url'>,
+  dir: string,
+  options: { readonly standby?: boolean } = {},
+): Promise<void> => {
+  const account = await accountOf();
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  if (account !== null) await chown(dir, account.uid, account.gid);
+  const url = new URL(server.url);
+  url.pathname = '/postgres';
+  await runFile(
+    path.join(POSTGRES_15_PROGRAMS, 'pg_basebackup'),
+    [
+      ...['-d', url.href, '-D', path.join(dir, 'data'), '-X', 'stream', '-c', 'fast'],
+      ...(options.standby === true ? ['-R'] : []),
+    ],
+    { cwd: dir, ...(account ?? {}) },
+  );
+  // The copy has the roles of its original, and their passwords.
+  await writeFile(path.join(dir, 'password'), decodeURIComponent(url.password), { mode: 0o600 });
+};
+
 interface Account {
   readonly uid: number;
   readonly gid: number;

@@ -38,8 +38,21 @@ export interface AttemptFingerprint {
   readonly requestKey: string;
   /** As stored when the attempt was sent; carries the attempt's token. */
   readonly callbackUrl: string;
+  /** When it was sent, at the latest. */
   readonly submittedAt: Date;
+  /** When it was sent, at the earliest, where that is another instant. */
+  readonly sentSince?: Date;
 }
+
+/** A job of the provider's list, whosever it is. */
+export interface ListedJob {
+  readonly observation: JobObservation;
+  readonly createdAt: Date;
+}
+
+export type ListOutcome =
+  | { readonly kind: 'LISTED'; readonly jobs: readonly ListedJob[] }
+  | { readonly kind: 'UNAVAILABLE'; readonly retryAfterMs: number | null; readonly code: string };
 
 export type CallbackVerdict =
   | {
@@ -64,6 +77,7 @@ export type CallbackVerdict =
  *   no person can bind it to an attempt.
  * - `reconcile` decides an unknown submit: FOUND or ABSENT by the provider's own list, matched on what
  *   the provider echoes of ours; UNDECIDABLE where two candidates match or the list is not complete.
+ * - `list` answers every job of the account made since an instant, newest first, or UNAVAILABLE: never a part of them.
  * - `verifyCallback` reads the raw body bytes, never a re-serialised form; compares in constant time; refuses
  *   a timestamp more than 300 s away from `now` in either direction; accepts any of the account's secrets
  *   (rotation).
@@ -74,6 +88,7 @@ export interface ProviderGateway {
   query(account: ProviderAccount, jobId: string): Promise<QueryOutcome>;
   cancel(account: ProviderAccount, jobId: string): Promise<CancelOutcome>;
   reconcile(account: ProviderAccount, attempt: AttemptFingerprint): Promise<ReconcileOutcome>;
+  list(account: ProviderAccount, since: Date): Promise<ListOutcome>;
   verifyCallback(
     account: ProviderAccount,
     request: {

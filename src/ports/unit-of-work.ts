@@ -4,7 +4,12 @@ import type { CatalogStore, CatalogSwitches, QuoteStore } from './stores/catalog
 import type { InvoiceStore } from './stores/invoice-store';
 import type { InboxStore, OutboxStore } from './stores/message-store';
 import type { MoneyStore } from './stores/money-store';
-import type { AuditStore, FindingStore, ModerationStore } from './stores/operations-store';
+import type {
+  AuditStore,
+  DatabaseLifeStore,
+  FindingStore,
+  ModerationStore,
+} from './stores/operations-store';
 import type { ProviderEventStore } from './stores/provider-event-store';
 import type { RepairStore } from './stores/repair-store';
 import type { TaskStore } from './stores/task-store';
@@ -26,6 +31,7 @@ export interface Stores {
   readonly moderation: ModerationStore;
   readonly audit: AuditStore;
   readonly repair: RepairStore;
+  readonly lives: DatabaseLifeStore;
 }
 
 /**

@@ -230,7 +230,7 @@ export const createContainer = (
     s3: stored.s3,
     schedule: {
       slots,
-      requestKeyOf: (attemptId) => requestKeyOf(secrets.signingSecret, attemptId),
+      requestKeyOf: (taskId, attemptNo) => requestKeyOf(secrets.signingSecret, taskId, attemptNo),
       requestPass: () => bell.ring(bells.slots),
       callbackUrlOf: (providerId, requestKey) =>
         `${config.callbackUrl}/callbacks/${providerId}/${requestKey}`,
@@ -318,9 +318,12 @@ const createBell = (config: Config, connectionString: string, log: Log): Bell =>
     ? createProcessBell({ parent: channelOf(process), log, burstIntervalMs: RING_BURST_MS })
     : createPostgresBell({ connectionString, log, burstIntervalMs: RING_BURST_MS });
 
-/** Derives from the attempt's id, so that it can be made again; without the secret it cannot be guessed. */
-const requestKeyOf = (signingSecret: string, attemptId: string): string =>
-  `${attemptId}.${createHmac('sha256', deriveKey(signingSecret, 'request-keys')).update(attemptId).digest('base64url').slice(0, 22)}`;
+/** Derives from task and number, so that it can be made again; without the secret it cannot be guessed. */
+const requestKeyOf = (signingSecret: string, taskId: string, attemptNo: number): string => {
+  const attempt = `${taskId}.${attemptNo}`;
+  const mac = createHmac('sha256', deriveKey(signingSecret, 'request-keys')).update(attempt);
+  return `${attempt}.${mac.digest('base64url').slice(0, 22)}`;
+};
 
 const accountWithSecret = (row: AccountRow, secrets: ResolvedSecrets): ProviderAccount => {
   if (row.secretRef !== 'SANDBOX' || secrets.sandbox === null) {

@@ -37,6 +37,7 @@ export const meteredGateway = (
     },
     cancel: (account, jobId) => timed('cancel', () => gateway.cancel(account, jobId)),
     reconcile: (account, attempt) => timed('list', () => gateway.reconcile(account, attempt)),
+    list: (account, since) => timed('list', () => gateway.list(account, since)),
     verifyCallback: (account, request) => {
       const verdict = gateway.verifyCallback(account, request);
       metrics.count('aivedio_callbacks_total', {

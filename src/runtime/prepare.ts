@@ -89,6 +89,15 @@ export const fillDatabase = async (
   const prisma = createPrisma({ connectionString: databaseUrl, max: 1 });
   try {
     await createPartitionStore(pool).ensureDays(now, 4);
+    const uow = createUnitOfWork({ pool, bell: { ring: () => undefined }, log });
+    // Here already: a backup taken before the first submit must know whose copy it is.
+    const restoredAt = await uow.stores.lives.restoredAt(now);
+    if (restoredAt?.getTime() === now.getTime()) {
+      log.warn(
+        'this database was restored, or a standby took over: providers are asked before anything is sent for older generations; see docs/operations.md',
+        {},
+      );
+    }
     if (sandboxUrl !== null) {
       await seedSandboxCatalog(
         prisma,
@@ -99,7 +108,6 @@ export const fillDatabase = async (
     const ids = createIdSource();
     const tenantId = ids.next(now);
     if (!(await insertFirstTenant(prisma, { tenantId, name: 'First tenant' }, now))) return null;
-    const uow = createUnitOfWork({ pool, bell: { ring: () => undefined }, log });
     await uow.stores.money.grant({
       tenantId,
       amountMicros: FIRST_CREDITS * MICROS_PER_CREDIT,

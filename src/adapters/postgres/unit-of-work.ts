@@ -17,6 +17,7 @@ import { createInboxStore, createOutboxStore } from './stores/message-store';
 import { createMoneyStore, SettlementBlockedError, type LedgerAccess } from './stores/money-store';
 import {
   createAuditStore,
+  createDatabaseLifeStore,
   createFindingStore,
   createModerationStore,
 } from './stores/operations-store';
@@ -109,4 +110,5 @@ const createStores = (db: Database, outgoing: Outgoing, ledger: LedgerAccess): S
   moderation: createModerationStore(db),
   audit: createAuditStore(db),
   repair: createRepairStore(db),
+  lives: createDatabaseLifeStore(db),
 });

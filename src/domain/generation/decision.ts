@@ -101,6 +101,7 @@ export const FINDING_KINDS = [
   'INVOICE_UNCHARGED_SUCCESS',
   'LOST_MESSAGE',
   'ORPHAN_OBJECT',
+  'UNTRACKED_PROVIDER_JOB',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 

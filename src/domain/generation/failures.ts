@@ -131,6 +131,7 @@ const FAILURES: Readonly<Record<FailureCode, Failure>> = {
   NO_JOB_ID: LOST_ANSWER,
   GATEWAY_502: LOST_ANSWER,
   GATEWAY_504: LOST_ANSWER,
+  BEFORE_RESTORE: LOST_ANSWER,
   NO_CAPABLE_MODEL: {
     message: 'No model can serve this request any more.',
     actions: ['CHANGE_MODEL'],

@@ -30,7 +30,14 @@ export type ProviderFailure = (typeof PROVIDER_FAILURES)[number];
 
 /** Where in the exchange a submit lost its answer. Only the phase decides, never an error's words. */
 export type AmbiguousPhase =
-  'AFTER_WRITE' | 'HEADERS_TIMEOUT' | 'BODY_CUT' | 'NO_JOB_ID' | 'GATEWAY_502' | 'GATEWAY_504';
+  | 'AFTER_WRITE'
+  | 'HEADERS_TIMEOUT'
+  | 'BODY_CUT'
+  | 'NO_JOB_ID'
+  | 'GATEWAY_502'
+  | 'GATEWAY_504'
+  /** Not sent by us: the database was restored, and the same submit may have been sent in what it has forgotten. */
+  | 'BEFORE_RESTORE';
 
 export interface ProviderCharge {
   /** In the provider's own currency, as an exact decimal string. */

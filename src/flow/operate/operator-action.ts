@@ -24,7 +24,8 @@ export type SubjectKind =
   | 'TENANT'
   | 'FINDING'
   | 'API_KEY'
-  | 'INVOICE';
+  | 'INVOICE'
+  | 'DATABASE';
 
 type AuditFacts = Readonly<Record<string, unknown>>;
 

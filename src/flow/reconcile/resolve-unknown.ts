@@ -10,6 +10,7 @@ import { consumeOnce, type Consumer } from '../consume';
 import type { FlowContext } from '../flow-context';
 import { recordObservation } from '../observe/record-observation';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
+import { forgottenOf } from '../submit/ask-before-sending';
 import type { ProviderDeps } from '../submit/submit-attempt';
 import { applyEvent, type Applied } from '../transition/apply-event';
 
@@ -48,11 +49,18 @@ const ask = async (
   deps: ReconcileDeps,
   attempt: Attempt,
 ): Promise<ReconcileOutcome> => {
-  const account = await deps.accountOf(attempt.accountId);
+  const { tasks, lives } = context.uow.stores;
+  const [account, task, restoredAt] = await Promise.all([
+    deps.accountOf(attempt.accountId),
+    tasks.read(attempt.taskId),
+    lives.restoredAt(context.clock.now()),
+  ]);
+  const forgotten = task === null ? null : forgottenOf(task, restoredAt);
   const outcome = await deps.gatewayOf(attempt.providerId).reconcile(account, {
     requestKey: attempt.requestKey,
     callbackUrl: attempt.callbackUrl,
     submittedAt: attempt.sentAt ?? attempt.createdAt,
+    ...(forgotten === null ? {} : { sentSince: forgotten.since }),
   });
   if (outcome.kind === 'FOUND') {
     await recordObservation(context, {

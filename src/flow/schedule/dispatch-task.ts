@@ -20,8 +20,11 @@ import { applyEvent } from '../transition/apply-event';
 
 export interface ScheduleDeps {
   readonly slots: Slots;
-  /** Unguessable, derived from the attempt's id: what the provider echoes and what its callbacks carry. */
-  readonly requestKeyOf: (attemptId: string) => string;
+  /**
+   * Unguessable: what the provider echoes and what its callbacks carry. Of task and number, and not of the attempt's id: a database
+   * restored to before the attempt makes another id, and must find the job of the one it has forgotten.
+   */
+  readonly requestKeyOf: (taskId: string, attemptNo: number) => string;
   readonly callbackUrlOf: (providerId: string, requestKey: string) => string;
   /** Asks for a pass over the queue, soon and at most one at a time. */
   readonly requestPass: () => void;
@@ -273,15 +276,16 @@ const commitAttempt = async (
     }
     if (!(await mayPassCircuit(context, tx, claimed.route))) return 'PROBED';
     const { offer, account } = claimed.route;
-    const requestKey = deps.requestKeyOf(claimed.attemptId);
+    // The newest need not be the current one: an earlier one may have been adopted, and have failed since.
+    const attemptNo = earlier.length + 1;
+    const requestKey = deps.requestKeyOf(task.id, attemptNo);
     const [inserted, attempt] = await Promise.all([
       tx.attempts.insert(
         {
           id: claimed.attemptId,
           tenantId: task.tenantId,
           taskId: task.id,
-          // The newest need not be the current one: an earlier one may have been adopted, and have failed since.
-          attemptNo: earlier.length + 1,
+          attemptNo,
           providerId: offer.providerId,
           accountId: account.id,
           model: offer.providerModel,

@@ -11,6 +11,7 @@ import type { FlowContext } from '../flow-context';
 import { freeSlotAfterCommit } from '../schedule/free-slot';
 import { together } from '../together';
 import { applyEvent, type Applied } from '../transition/apply-event';
+import { askBeforeSending, forgottenOf, type Forgotten } from './ask-before-sending';
 import { recordSubmitOutcome } from './record-submit-outcome';
 
 export interface ProviderDeps {
@@ -39,6 +40,8 @@ type Opening =
       readonly kind: 'SEND';
       readonly attempt: Attempt;
       readonly parcel: Extract<Parcel, { kind: 'READY' }>;
+      /** Null: nobody can have sent this before. */
+      readonly forgotten: Forgotten | null;
     }
   | { readonly kind: 'DONE'; readonly consumed: Consumed; readonly applied: Applied | null };
 
@@ -59,13 +62,19 @@ export const createSubmitConsumer =
     }
     crashpoint('submit.after_sending_before_http');
     const { account, request } = opening.parcel;
-    const outcome = await deps.gatewayOf(opening.attempt.providerId).submit(account, request);
+    const { attempt, forgotten } = opening;
+    const gateway = deps.gatewayOf(attempt.providerId);
+    const doubt =
+      forgotten === null
+        ? null
+        : await askBeforeSending(context, gateway, account, attempt, forgotten);
+    const outcome = doubt ?? (await gateway.submit(account, request));
     crashpoint('submit.after_http_before_db');
     const [first, applied] = await context.uow.transact((tx) =>
       together(
         tx.inbox.enter('provider', envelope.eventId, context.clock.now()),
         // Not only the first time: whoever took the lease over meanwhile has closed the message, but never knew this answer.
-        recordSubmitOutcome(context, tx, opening.attempt, outcome),
+        recordSubmitOutcome(context, tx, attempt, outcome),
       ),
     );
     if (applied !== null) await freeSlotAfterCommit(context, deps.slots, applied);
@@ -96,14 +105,18 @@ const openSubmit = async (
   const { taskId, attemptId } = payloadOf(envelope, 'attempt.dispatch.requested');
   return context.uow.transact<Opening>(async (tx) => {
     const now = context.clock.now();
-    const [task, attempt] = await Promise.all([tx.tasks.lock(taskId), tx.attempts.lock(attemptId)]);
+    const [task, attempt, restoredAt] = await Promise.all([
+      tx.tasks.lock(taskId),
+      tx.attempts.lock(attemptId),
+      tx.lives.restoredAt(now),
+    ]);
     if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
     const mayBeSent = attempt.status === 'NEW' && task.status === 'DISPATCHING';
     if (mayBeSent && parcel.kind === 'READY') {
       const leaseUntil = new Date(now.getTime() + context.settings.submitLeaseMs);
       const lease = { sentAt: now, leaseOwner: deps.bootId, leaseUntil };
       const sending = await tx.attempts.patch(attempt, 'SENDING', lease, now);
-      return { kind: 'SEND', attempt: sending, parcel };
+      return { kind: 'SEND', attempt: sending, parcel, forgotten: forgottenOf(task, restoredAt) };
     }
     if (attempt.status === 'SENDING' && attempt.leaseUntil !== null && attempt.leaseUntil > now) {
       const reason = 'another worker is sending';

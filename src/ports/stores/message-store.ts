@@ -27,6 +27,11 @@ export interface OutboxStore {
     now: Date,
     options?: { readonly dueNow: boolean },
   ): Promise<string | null>;
+  /**
+   * Publishes all that has left since an instant and that a group has not handled again, under its own id; answers how many. A bus
+   * outside the database counts some of it as handled by work that a restored database knows nothing of.
+   */
+  publishUnhandledAgain(since: Date, now: Date): Promise<number>;
   lock(eventId: string): Promise<OutboxEvent | null>;
   /** Gives a dead event, under its own id, its tries back. False: it is not dead. */
   revive(eventId: string, now: Date): Promise<boolean>;

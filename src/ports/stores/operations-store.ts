@@ -9,7 +9,8 @@ export type FindingSubject =
   | 'slot'
   | 'tenant'
   | 'outbox'
-  | 'invoice_item';
+  | 'invoice_item'
+  | 'provider_job';
 
 export interface FindingStore {
   /** One row per business key; a repeat refreshes `last_seen_at`. */
@@ -81,6 +82,17 @@ export interface AuditStore {
   }): Promise<void>;
   /** Whether an action was ever accepted for the subject; refused ones do not count. */
   wasDone(subjectKind: string, subjectId: string, actions: readonly string[]): Promise<boolean>;
+}
+
+/**
+ * The lives of the database itself. A restored copy, and a standby that took over, lacks what was committed last elsewhere: jobs may
+ * exist of generations that stand here as waiting.
+ */
+export interface DatabaseLifeStore {
+  /** When this database was last restored or taken over, as far as the server or a person has told; null: never. Notices by itself. */
+  restoredAt(now: Date): Promise<Date | null>;
+  /** Says that it was restored just now. */
+  declareRestored(declaredBy: string, now: Date): Promise<void>;
 }
 
 export interface PartitionStore {

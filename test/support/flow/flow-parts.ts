@@ -183,9 +183,9 @@ const openPool = (
     idleInTransactionTimeoutMs: 30_000,
   });
 
-/** Cannot be guessed from the attempt's id in the product; here it only has to be its own. */
-const requestKeyOf = (attemptId: string): string =>
-  `${attemptId}.${createHash('sha256').update(attemptId).digest('base64url').slice(0, 22)}`;
+/** Cannot be guessed in the product; here it only has to be its own. */
+const requestKeyOf = (taskId: string, attemptNo: number): string =>
+  `${taskId}.${attemptNo}.${createHash('sha256').update(taskId).digest('base64url').slice(0, 22)}`;
 
 const openMedia = async (options: PartsOptions, moderation: Moderation): Promise<MediaDeps> => {
   const { ffmpeg, ffprobe } = await fixtureTools();

@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
 import type { Client } from 'pg';
 
 import type { NoticeLog } from '../notice-log';
@@ -8,12 +10,16 @@ import {
   assertHistoryUsable,
   firstLines,
   readMigrationHistory,
+  readSchemaFloor,
+  rollBackIfLockedOut,
   settleInterruptedMigrations,
 } from './migration-history';
 import { withMigrationLock } from './migration-lock';
 import { openSchemaEngine } from './schema-engine';
 
 const LOCK_WAIT_MS = 300_000;
+const LOCK_TRIES_MAX = 30;
+const LOCK_RETRY_MS = 1_000;
 
 export interface ApplyMigrationsOptions {
   readonly connectionString: string;
@@ -43,8 +49,9 @@ export async function applyMigrations(options: ApplyMigrationsOptions): Promise<
   const migrations = await readMigrationFiles(options.migrationsDir);
   return withMigrationLock(connectionString, lockWaitMs, async (client) => {
     const history = await readMigrationHistory(client);
-    assertHistoryUsable(history, migrations);
-    const repeated = await settleInterruptedMigrations(client, history);
+    assertHistoryUsable(history, migrations, await readSchemaFloor(client));
+    const names = new Set(migrations.map(({ name }) => name));
+    const repeated = await settleInterruptedMigrations(client, history, names);
     if (repeated.length > 0) {
       log.warn(`A start was interrupted while migrating; running again: ${repeated.join(', ')}.`);
     }
@@ -53,7 +60,8 @@ export async function applyMigrations(options: ApplyMigrationsOptions): Promise<
     const alreadyApplied = migrations.length - pending.length;
     if (pending.length === 0) return { applied: [], alreadyApplied };
     log.info(`Applying ${String(pending.length)} database migrations.`);
-    return { applied: await runEngine(options, migrations, client), alreadyApplied };
+    await runEngine(options, migrations, client);
+    return { applied: pending.map(({ name }) => name), alreadyApplied };
   });
 }
 
@@ -61,10 +69,28 @@ async function runEngine(
   options: ApplyMigrationsOptions,
   migrations: readonly MigrationFile[],
   client: Client,
-): Promise<string[]> {
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await runEngineOnce(options, migrations, client);
+    } catch (error) {
+      // Whoever waits for a lock makes all wait who come after it: a migration gives way soon, and comes again.
+      const gaveWay = error instanceof MigrationFailedError && (await rollBackIfLockedOut(client));
+      if (!gaveWay || tries >= LOCK_TRIES_MAX) throw error;
+      options.log.warn(`The migration ${error.migration} did not get its locks; trying again.`);
+      await wait(LOCK_RETRY_MS);
+    }
+  }
+}
+
+async function runEngineOnce(
+  options: ApplyMigrationsOptions,
+  migrations: readonly MigrationFile[],
+  client: Client,
+): Promise<void> {
   const engine = await openSchemaEngine(options.connectionString);
   try {
-    return await engine.applyMigrations(options.migrationsDir, migrations);
+    await engine.applyMigrations(options.migrationsDir, migrations);
   } catch (error) {
     const failed = (await readMigrationHistory(client)).find(({ finished }) => !finished);
     if (failed === undefined) throw error;

@@ -33,20 +33,43 @@ export async function readMigrationHistory(client: ClientBase): Promise<Migratio
 }
 
 /**
+ * The migration that code must know to work on this schema, as a later one has stated it; null where none has.
+ */
+export async function readSchemaFloor(client: ClientBase): Promise<string | null> {
+  const table = await client.query<{ present: boolean }>(
+    "SELECT to_regclass('schema_floor') IS NOT NULL AS present",
+  );
+  if (table.rows[0]?.present !== true) return null;
+  const { rows } = await client.query<{ migration: string }>('SELECT migration FROM schema_floor');
+  return rows[0]?.migration ?? null;
+}
+
+/**
  * Refuses a history this code must not build on: migrations it does not know, scripts changed
- * since, or a script that the database refused.
+ * since, or a script that the database refused. Migrations of a later version that only add are no hindrance to code that has
+ * nothing left to apply itself.
  */
 export function assertHistoryUsable(
   history: readonly MigrationRecord[],
   migrations: readonly MigrationFile[],
+  floor: string | null = null,
 ): void {
   const scripts = new Map(migrations.map(({ name, script }) => [name, script]));
   const unknown = history.filter(({ name }) => !scripts.has(name)).map(({ name }) => name);
-  if (unknown.length > 0) throw new SchemaTooNewError(unknown);
-  const failed = history.find(({ finished, failure }) => !finished && failure !== null);
+  const applied = new Set(history.flatMap(({ name, finished }) => (finished ? [name] : [])));
+  const isComplete = migrations.every(({ name }) => applied.has(name));
+  if (unknown.length > 0 && !(isComplete && floor !== null && scripts.has(floor))) {
+    throw new SchemaTooNewError(unknown);
+  }
+  const failed = history.find(
+    ({ name, finished, failure }) => scripts.has(name) && !finished && failure !== null,
+  );
   if (failed !== undefined) throw new MigrationFailedError(failed.name, firstLines(failed.failure));
   const edited = history
-    .filter(({ finished, name, checksum }) => finished && !isScriptOf(scripts, name, checksum))
+    .filter(
+      ({ finished, name, checksum }) =>
+        finished && scripts.has(name) && !isScriptOf(scripts, name, checksum),
+    )
     .map(({ name }) => name);
   if (edited.length > 0) throw new MigrationEditedError(edited);
 }
@@ -67,8 +90,11 @@ function isScriptOf(scripts: Map<string, string>, name: string, checksum: string
 export async function settleInterruptedMigrations(
   client: ClientBase,
   history: readonly MigrationRecord[],
+  known: ReadonlySet<string>,
 ): Promise<string[]> {
-  const interrupted = history.filter(({ finished, failure }) => !finished && failure === null);
+  const interrupted = history.filter(
+    ({ name, finished, failure }) => known.has(name) && !finished && failure === null,
+  );
   for (const { name, committedSteps } of interrupted) {
     const column = committedSteps > 0 ? 'finished_at' : 'rolled_back_at';
     await client.query(
@@ -84,4 +110,13 @@ export async function settleInterruptedMigrations(
 export function firstLines(failure: string | null): string {
   const [said = ''] = (failure ?? '').split(/\n\s+0: /);
   return said.trim() || 'no reason was recorded.';
+}
+
+/** Whether the latest failure was a lock that did not come in time; its row is closed then, and the script may run again. */
+export async function rollBackIfLockedOut(client: ClientBase): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `UPDATE _prisma_migrations SET rolled_back_at = started_at
+     WHERE finished_at IS NULL AND rolled_back_at IS NULL AND logs LIKE '%canceling statement due to lock timeout%'`,
+  );
+  return (rowCount ?? 0) > 0;
 }

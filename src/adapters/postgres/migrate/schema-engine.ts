@@ -21,8 +21,8 @@ import type { MigrationFile } from './migration-files';
  * Its `_prisma_migrations` table is the ordinary one: `prisma migrate deploy` works on the result.
  */
 export interface SchemaEngine {
-  /** Applies what is missing, in order, and answers the names. Throws what the database said. */
-  applyMigrations(baseDir: string, migrations: readonly MigrationFile[]): Promise<string[]>;
+  /** Applies what is missing, in order. Throws what the database said. */
+  applyMigrations(baseDir: string, migrations: readonly MigrationFile[]): Promise<void>;
   /** The SQL that would bring the database to `schemaFiles`; empty when they agree. */
   diffDatabaseTo(schemaFiles: readonly SchemaFile[]): Promise<string>;
   close(): Promise<void>;
@@ -34,6 +34,8 @@ export interface SchemaFile {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** All who come after a statement that waits for a lock wait too. */
+const LOCK_TIMEOUT_MS = 5_000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 const LOCKFILE = { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' };
 /** The engine only needs to learn which dialect it speaks. */
@@ -105,6 +107,7 @@ export async function openSchemaEngine(
     connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     max: 2,
+    lock_timeout: LOCK_TIMEOUT_MS,
   });
   const engine = await Engine.new(
     { datamodels: schemaFiles.map((file) => [file.path, file.content]) },
@@ -113,11 +116,10 @@ export async function openSchemaEngine(
   );
   return {
     applyMigrations: async (baseDir, migrations) => {
-      const { appliedMigrationNames } = await engine.applyMigrations({
+      await engine.applyMigrations({
         migrationsList: describeMigrations(baseDir, migrations),
         filters: NO_FILTERS,
       });
-      return appliedMigrationNames;
     },
     diffDatabaseTo: async (target) => {
       const { stdout, exitCode } = await engine.diff({

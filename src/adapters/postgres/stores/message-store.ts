@@ -1,4 +1,4 @@
-import type { ConsumerGroup } from '../../../ports/messages';
+import { groupsOf, MESSAGE_TYPES, type ConsumerGroup } from '../../../ports/messages';
 import type { InboxStore, OutboxEvent, OutboxStore } from '../../../ports/stores/message-store';
 import type { Database } from '../database';
 import { writeLetters, type Outgoing } from '../outbox-rows';
@@ -36,6 +36,17 @@ export const createOutboxStore = (db: Database, outgoing: Outgoing): OutboxStore
     });
     if (row !== undefined) outgoing.wrote([], true);
     return row?.id ?? null;
+  },
+  publishUnhandledAgain: async (since, now) => {
+    const reads = MESSAGE_TYPES.flatMap((type) => groupsOf(type).map((group) => ({ type, group })));
+    const rows = await run(db, 'publish-unhandled-again', {
+      since,
+      now,
+      types: reads.map(({ type }) => type),
+      groups: reads.map(({ group }) => group),
+    });
+    if (rows.length > 0) outgoing.wrote([], true);
+    return rows.length;
   },
   lock: (eventId) => runForOne<OutboxEvent>(db, 'lock-outbox-event', { eventId }),
   revive: async (eventId, now) => {

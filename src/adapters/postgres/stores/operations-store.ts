@@ -1,12 +1,13 @@
 import type {
   AuditStore,
+  DatabaseLifeStore,
   Finding,
   FindingStore,
   ModerationStore,
 } from '../../../ports/stores/operations-store';
 import type { Database } from '../database';
 import { toJson } from '../json-parameters';
-import { run, runForOne } from '../run-statement';
+import { run, runForOne, runForOnly } from '../run-statement';
 
 export const createFindingStore = (db: Database): FindingStore => ({
   record: async (finding) => {
@@ -41,4 +42,14 @@ export const createAuditStore = (db: Database): AuditStore => ({
   },
   wasDone: async (subjectKind, subjectId, actions) =>
     (await run(db, 'find-accepted-action', { subjectKind, subjectId, actions })).length > 0,
+});
+
+export const createDatabaseLifeStore = (db: Database): DatabaseLifeStore => ({
+  restoredAt: async (now) =>
+    (await runForOnly<{ restoredAt: Date | null }>(db, 'note-database-life', { now })).restoredAt,
+  declareRestored: async (declaredBy, now) => {
+    // So that there is a life to follow.
+    await run(db, 'note-database-life', { now });
+    await run(db, 'declare-database-life', { declaredBy, now });
+  },
 });

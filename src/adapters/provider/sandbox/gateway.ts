@@ -4,6 +4,7 @@ import type { Clock } from '../../../ports/clock';
 import type {
   AttemptFingerprint,
   CallbackVerdict,
+  ListOutcome,
   ProviderAccount,
   ProviderGateway,
   SubmitRequest,
@@ -15,7 +16,7 @@ import { buildPhasedConnector } from '../http/phased-connector';
 import { redactValue } from '../http/redaction';
 import { readRetryAfterMs } from '../http/retry-after';
 import { verifyStandardWebhook } from '../http/standard-webhooks';
-import { reconcileByList } from './reconcile';
+import { reconcileByList, walkList } from './reconcile';
 import type { ListPage } from './reconcile';
 import { judgeSubmit } from './submit';
 import {
@@ -104,15 +105,34 @@ class SandboxGateway implements ProviderGateway {
     const outcome = await reconcileByList(
       attempt,
       this.options.clock.now(),
-      {
-        settleMs: this.options.listSettleMs ?? LIST_SETTLE_MS,
-        skewMs: CLOCK_SKEW_MS,
-        pagesMax: this.options.listPagesMax ?? LIST_PAGES_MAX,
-      },
+      this.listRules(),
       (after) => this.readListPage(account, after),
     );
     if (outcome.kind !== 'FOUND') return outcome;
     return { ...outcome, raw: redactRaw(account, outcome.raw) };
+  }
+
+  async list(account: ProviderAccount, since: Date): Promise<ListOutcome> {
+    const walked = await walkList(since, this.listRules(), (after) =>
+      this.readListPage(account, after),
+    );
+    if (walked.kind === 'UNAVAILABLE') return walked;
+    if (walked.kind === 'TOO_LONG') {
+      return { kind: 'UNAVAILABLE', retryAfterMs: null, code: 'LIST_TOO_LONG' };
+    }
+    const jobs = walked.jobs.map((job) => ({
+      observation: observeJob(job),
+      createdAt: new Date(job.created_at),
+    }));
+    return { kind: 'LISTED', jobs: jobs.filter(({ createdAt }) => createdAt >= since) };
+  }
+
+  private listRules() {
+    return {
+      settleMs: this.options.listSettleMs ?? LIST_SETTLE_MS,
+      skewMs: CLOCK_SKEW_MS,
+      pagesMax: this.options.listPagesMax ?? LIST_PAGES_MAX,
+    };
   }
 
   verifyCallback(

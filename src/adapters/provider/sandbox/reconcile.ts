@@ -27,20 +27,40 @@ export async function reconcileByList(
   rules: ReconcileRules,
   readPage: (after: string | null) => Promise<ListPage>,
 ): Promise<ReconcileOutcome> {
-  const oldestMs = attempt.submittedAt.getTime() - rules.skewMs;
-  const matches: WireJob[] = [];
+  const walked = await walkList(attempt.sentSince ?? attempt.submittedAt, rules, readPage);
+  if (walked.kind === 'TOO_LONG') {
+    return { kind: 'UNDECIDABLE', reason: `the list is longer than ${rules.pagesMax} pages` };
+  }
+  if (walked.kind === 'UNAVAILABLE') return walked;
+  const matches = walked.jobs.filter((job) => isOurs(job, attempt));
+  return decide(matches, attempt, now, rules);
+}
+
+type Walked =
+  | { readonly kind: 'JOBS'; readonly jobs: readonly WireJob[] }
+  | { readonly kind: 'TOO_LONG' }
+  | Extract<ListPage, { kind: 'UNAVAILABLE' }>;
+
+/** Every job made since, and some older ones: the provider's clock may be behind ours. */
+export async function walkList(
+  since: Date,
+  rules: Pick<ReconcileRules, 'skewMs' | 'pagesMax'>,
+  readPage: (after: string | null) => Promise<ListPage>,
+): Promise<Walked> {
+  const oldestMs = since.getTime() - rules.skewMs;
+  const jobs: WireJob[] = [];
   let after: string | null = null;
   for (let page = 0; page < rules.pagesMax; page += 1) {
     const answer = await readPage(after);
     if (answer.kind === 'UNAVAILABLE') return answer;
     const list = listSchema.safeParse(answer.body).data;
     if (!list) return { kind: 'UNAVAILABLE', retryAfterMs: null, code: 'MALFORMED_LIST' };
-    matches.push(...list.data.filter((job) => isOurs(job, attempt)));
+    jobs.push(...list.data);
     const isBackFarEnough = list.data.some((job) => Date.parse(job.created_at) < oldestMs);
-    if (!list.has_more || isBackFarEnough) return decide(matches, attempt, now, rules);
+    if (!list.has_more || isBackFarEnough) return { kind: 'JOBS', jobs };
     after = list.last_id;
   }
-  return { kind: 'UNDECIDABLE', reason: `the list is longer than ${rules.pagesMax} pages` };
+  return { kind: 'TOO_LONG' };
 }
 
 function decide(
