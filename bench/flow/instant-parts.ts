@@ -110,6 +110,18 @@ const instantObjects: ObjectStore = {
   getStream: (key) =>
     Promise.resolve({ head: headOf(key), body: Readable.from([CLIP], { objectMode: false }) }),
   head: () => Promise.resolve(null),
+  measure: () => Promise.resolve(null),
+  prove: () => Promise.resolve(null),
+  parts: {
+    begin: () => Promise.reject(new Error('nothing comes in parts here')),
+    presign: () => Promise.reject(new Error('nothing comes in parts here')),
+    list: () => Promise.resolve(null),
+    complete: () => Promise.resolve('GONE'),
+    abort: () => Promise.resolve(),
+    listOpen: async function* () {
+      yield* [];
+    },
+  },
   copy: () => Promise.resolve({ sizeBytes: CLIP.length, sha256: CLIP_SHA256, outcome: 'created' }),
   delete: () => Promise.resolve(),
   deleteIfOlder: () => Promise.resolve(false),

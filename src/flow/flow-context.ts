@@ -11,7 +11,10 @@ export interface FlowSettings {
   readonly taskDeadlineMs: number;
   /** How long a requested cancel (or deadline) may stay unconfirmed. */
   readonly recoveryWindowMs: number;
+  /** The life of a signed URL, and of an upload in one piece. */
   readonly uploadTicketMs: number;
+  /** How long an upload in parts may take; URLs of its parts are signed again meanwhile. */
+  readonly uploadPartsMs: number;
   readonly downloadTicketMs: number;
   readonly quoteMs: number;
   readonly pollMsFirst: number;

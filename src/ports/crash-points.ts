@@ -4,6 +4,10 @@
  */
 export const CRASH_POINTS = [
   'upload.after_session_before_answer',
+  'upload.after_begin_before_record',
+  'upload.after_part_before_answer',
+  'upload.after_multipart_complete_before_commit',
+  'upload.after_abort_before_cleanup',
   'upload.after_bytes_before_answer',
   'upload.after_completion_before_commit',
   'upload.after_completion_before_answer',

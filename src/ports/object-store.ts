@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream';
 
+import type { PartUploads } from './part-uploads';
+import type { UploadTicket } from './upload-ticket';
+
+export type { UploadTicket } from './upload-ticket';
+
 /** What the store knows of one object. */
 export interface ObjectHead {
   readonly key: string;
@@ -12,14 +17,6 @@ export interface ObjectHead {
 
 /** What a listing tells of an object: stores know no more of many objects at once. */
 export type ListedObject = Pick<ObjectHead, 'key' | 'sizeBytes' | 'modifiedAt'>;
-
-export interface UploadTicket {
-  readonly url: string;
-  readonly method: 'PUT';
-  /** Headers the client must send exactly; part of what is signed. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly expiresAt: Date;
-}
 
 /** A stream that came whole: what it is, wherever it comes to stand. */
 export interface ReceivedBytes {
@@ -76,7 +73,8 @@ export interface ByteRange {
  *   `presignGetPrefix` answers a base URL (ending in `/`) under which every object whose key
  *   starts with `prefix` can be read by its suffix until `expiresAt` (for HLS playlists whose
  *   segments are relative).
- * - `head` answers null for a missing key. `copy` is server-side and atomic; it has the outcomes of
+ * - `head` answers null for a missing key, and for an object that a client sent in parts whose bytes nobody has read yet:
+ *   `measure` tells of that one too, and `prove` reads it, notes its digest, and answers the head. `copy` is server-side and atomic; it has the outcomes of
  *   `putStream`. `delete` of a missing key succeeds.
  * - `deleteIfOlder` deletes what was last written, or put again with equal bytes, before a time, and answers whether it did.
  *   A put that is answered before or while it runs is never undone by it.
@@ -85,6 +83,7 @@ export interface ByteRange {
  * - A store that is out of reach throws `ObjectStoreUnavailableError` (retryable).
  */
 export interface ObjectStore {
+  readonly parts: PartUploads;
   putStream(
     key: string,
     body: Readable,
@@ -98,6 +97,8 @@ export interface ObjectStore {
   ): Promise<PutResult>;
   getStream(key: string, range?: ByteRange): Promise<{ head: ObjectHead; body: Readable } | null>;
   head(key: string): Promise<ObjectHead | null>;
+  measure(key: string): Promise<ListedObject | null>;
+  prove(key: string): Promise<ObjectHead | null>;
   copy(fromKey: string, toKey: string): Promise<PutResult>;
   delete(key: string): Promise<void>;
   deleteIfOlder(key: string, modifiedBefore: Date): Promise<boolean>;

@@ -38,7 +38,8 @@ export interface Found {
 }
 
 /**
- * A job, a request or a charge in the provider's own log, an object in the store and what was read of its bytes, or what is held
+ * A job, a request or a charge in the provider's own log, an object in the store and what was read of its bytes, an upload
+ * in parts that is open there, or what is held
  * where slots are counted outside of the database. `reference` is what joins it to ours.
  */
 export interface Evidence {
@@ -48,13 +49,14 @@ export interface Evidence {
     | 'charge'
     | 'object'
     | 'bytes'
+    | 'parts'
     /** By a holder, with its token, until then; of a scope, by the holder of `id`. */
     | 'slot_lease'
     | 'slot_lease_scope'
     /** How many slots of a scope count as taken, and how many there are. */
     | 'slots_used'
     | 'slots_limit';
-  /** Of an object the checksum that the store noted, of bytes their own. */
+  /** Of an object the checksum that the store noted, of bytes their own, of parts the name of their upload. */
   readonly id: string | null;
   readonly reference: string | null;
   /** Exact decimal of a charge, the size of an object, or a number of slots. */

@@ -6,6 +6,8 @@ import { buildSchema, type PubSub } from 'type-graphql';
 import { checkAuthorization } from './api-context';
 import { ApiKeyResolver } from './api-key';
 import { AssetResolver } from './asset';
+import { AssetUploadResolver } from './asset-upload';
+import { AssetUploadPartsResolver } from './asset-upload-parts';
 import { AttemptType } from './attempt';
 import { BalanceResolver } from './balance';
 import { ExplanationResolver } from './explanation';
@@ -37,6 +39,8 @@ export const buildApiSchema = (): Promise<GraphQLSchema> =>
       NodeResolver,
       ModelResolver,
       AssetResolver,
+      AssetUploadResolver,
+      AssetUploadPartsResolver,
       QuoteResolver,
       ProviderAccountResolver,
       GenerationResolver,

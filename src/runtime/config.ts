@@ -77,6 +77,7 @@ const schema = z.object({
   AIVEDIO_TASK_DEADLINE_MS: ms(30 * 60_000),
   AIVEDIO_RECOVERY_WINDOW_MS: ms(15 * 60_000),
   AIVEDIO_UPLOAD_TICKET_MS: ms(15 * 60_000),
+  AIVEDIO_UPLOAD_PARTS_MS: ms(24 * 3_600_000),
   AIVEDIO_DOWNLOAD_TICKET_MS: ms(15 * 60_000),
   AIVEDIO_QUOTE_MS: ms(10 * 60_000),
   /** Longest wait for the ledger: then new generations are refused, and what ends is settled later. */
@@ -282,6 +283,7 @@ const flowSettings = (values: Parsed): FlowSettings => ({
   taskDeadlineMs: values.AIVEDIO_TASK_DEADLINE_MS,
   recoveryWindowMs: values.AIVEDIO_RECOVERY_WINDOW_MS,
   uploadTicketMs: values.AIVEDIO_UPLOAD_TICKET_MS,
+  uploadPartsMs: values.AIVEDIO_UPLOAD_PARTS_MS,
   downloadTicketMs: values.AIVEDIO_DOWNLOAD_TICKET_MS,
   quoteMs: values.AIVEDIO_QUOTE_MS,
   pollMsFirst: values.AIVEDIO_POLL_MS_FIRST,

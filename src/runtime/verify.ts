@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createSystemClock } from '../adapters/clock/system-clock';
 import { createMachineLook } from '../adapters/evidence/machine-look';
 import { readSandboxLog } from '../adapters/evidence/sandbox-log';
+import { createDiskObjectStore } from '../adapters/object-store/disk/disk-object-store';
 import { storedEvidence, type BytesRead } from '../adapters/object-store/disk/stored-evidence';
 import { deferS3Store, type DeferredS3Store } from '../adapters/object-store/s3/deferred-s3-store';
 import { storedEvidence as storedInBucket } from '../adapters/object-store/s3/stored-evidence';
@@ -11,6 +12,7 @@ import { createIdSource } from '../adapters/ids/uuid-ids';
 import { openLook } from '../adapters/postgres/verify/open-look';
 import { createRedisConnection, RedisUnavailableError } from '../adapters/redis/redis-connection';
 import { readHeldSlots } from '../adapters/redis/slots/held-slots';
+import { partsEvidence } from '../flow/verify/parts-evidence';
 import { verifyFacts, type VerifyReport } from '../flow/verify/verify-facts';
 import type { Log } from '../ports/log';
 import type { Evidence, Secret } from '../ports/verification';
@@ -62,7 +64,7 @@ export const verifyStored = async (request: VerifyRequest): Promise<VerifyReport
           look,
           slots: await heldSlotsOf(request),
           providerLog: providerLogOf(config),
-          objects: s3 === null ? objectsOf(request) : storedInBucket(s3.objects, request.onBytes),
+          objects: s3 === null ? objectsOf(request) : objectsIn(s3, request),
           deep: request.onBytes !== null,
           machine: existsSync(config.dataDir) ? machineOf(config) : null,
           secrets: secretsOf(config, database.url, request.canaries),
@@ -107,8 +109,24 @@ const providerLogOf = (config: Config): AsyncIterable<Evidence> | null => {
 
 const objectsOf = ({ config, onBytes, onStray }: VerifyRequest): AsyncIterable<Evidence> | null => {
   const root = path.join(config.dataDir, 'objects');
-  return existsSync(root) ? storedEvidence(root, onBytes, onStray) : null;
+  if (!existsSync(root)) return null;
+  const { parts } = createDiskObjectStore({
+    ...{ root, publicBaseUrl: config.publicUrl, signingKey: Buffer.alloc(32) },
+    clock: createSystemClock(config.clockOffsetMs),
+  });
+  return both(storedEvidence(root, onBytes, onStray), partsEvidence({ parts }, leftBefore(config)));
 };
+
+const objectsIn = (s3: DeferredS3Store, { config, onBytes }: VerifyRequest) =>
+  both(storedInBucket(s3.objects, onBytes), partsEvidence(s3.objects, leftBefore(config)));
+
+async function* both(...all: readonly AsyncIterable<Evidence>[]): AsyncGenerator<Evidence> {
+  for (const each of all) yield* each;
+}
+
+/** What was left behind before then has been swept. */
+const leftBefore = (config: Config): Date =>
+  new Date(createSystemClock(0).now().getTime() - config.leftoverAgeMs - SWEEP_SLACK_MS);
 
 /** Only to look: it signs nothing, so that its key need not be the product's. */
 const openBucket = (config: Config): DeferredS3Store | null =>
@@ -123,7 +141,6 @@ const openBucket = (config: Config): DeferredS3Store | null =>
       });
 
 const machineOf = (config: Config) => {
-  const now = createSystemClock(0).now().getTime();
   const postgres = path.join(config.dataDir, 'postgres');
   return createMachineLook({
     logs: [
@@ -133,7 +150,7 @@ const machineOf = (config: Config) => {
       ),
     ],
     scratch: [path.join(config.dataDir, 'temp'), path.join(config.dataDir, 'objects', 'tmp')],
-    leftBefore: new Date(now - config.leftoverAgeMs - SWEEP_SLACK_MS),
+    leftBefore: leftBefore(config),
     dataDir: config.dataDir,
     running: isFolderLocked(config.dataDir),
     ownPids: [process.pid],

@@ -4,6 +4,7 @@ import { isSignedBy, signGrant, type Grant } from './url-signature';
  * The URLs of the disk store, below the place where its routes are mounted:
  *
  * - `o/<key>?expires&size&sha256&type&signature` for PUT,
+ * - `o/<key>?expires&upload&part&size&signature` for PUT of one part,
  * - `o/<key>?expires[&download]&signature` for GET and HEAD,
  * - `p/<token>/<suffix>` for GET and HEAD of all objects under a prefix; the token stands in the
  *   path so that relative links of a playlist keep it.
@@ -18,6 +19,20 @@ export function buildPutUrl(
     size: String(grant.sizeBytes),
     sha256: grant.sha256,
     type: grant.contentType,
+    signature: signGrant(signingKey, grant),
+  });
+}
+
+export function buildPartUrl(
+  base: string,
+  signingKey: Buffer,
+  grant: Extract<Grant, { method: 'PUT_PART' }>,
+): string {
+  return buildObjectUrl(base, grant.key, {
+    expires: String(grant.expiresAtMs),
+    upload: grant.uploadId,
+    part: String(grant.number),
+    size: String(grant.sizeBytes),
     signature: signGrant(signingKey, grant),
   });
 }
@@ -58,6 +73,22 @@ export function parsePut(
     sizeBytes: Number(query.get('size')),
     sha256: query.get('sha256') ?? '',
     contentType: query.get('type') ?? '',
+  } as const;
+  return isSignedBy(signingKey, grant, query.get('signature') ?? '') ? grant : null;
+}
+
+export function parsePart(
+  signingKey: Buffer,
+  key: string,
+  query: URLSearchParams,
+): Extract<Grant, { method: 'PUT_PART' }> | null {
+  const grant = {
+    method: 'PUT_PART',
+    key,
+    expiresAtMs: Number(query.get('expires')),
+    uploadId: query.get('upload') ?? '',
+    number: Number(query.get('part')),
+    sizeBytes: Number(query.get('size')),
   } as const;
   return isSignedBy(signingKey, grant, query.get('signature') ?? '') ? grant : null;
 }

@@ -11,6 +11,14 @@ export type Grant =
       readonly contentType: string;
     }
   | {
+      readonly method: 'PUT_PART';
+      readonly key: string;
+      readonly expiresAtMs: number;
+      readonly uploadId: string;
+      readonly number: number;
+      readonly sizeBytes: number;
+    }
+  | {
       readonly method: 'GET';
       readonly key: string;
       readonly expiresAtMs: number;
@@ -37,6 +45,11 @@ function canonicalText(grant: Grant): string {
       return JSON.stringify([
         ...['v1', 'PUT', grant.key, grant.expiresAtMs],
         ...[grant.sizeBytes, grant.sha256, grant.contentType],
+      ]);
+    case 'PUT_PART':
+      return JSON.stringify([
+        ...['v1', 'PUT_PART', grant.key, grant.expiresAtMs],
+        ...[grant.uploadId, grant.number, grant.sizeBytes],
       ]);
     case 'GET':
       return JSON.stringify(['v1', 'GET', grant.key, grant.expiresAtMs, grant.downloadName]);

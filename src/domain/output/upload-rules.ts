@@ -4,9 +4,19 @@ import type { AssetKind } from './asset';
 export const UPLOAD_REFUSALS = [
   'ASSET_NOT_FOUND',
   'UPLOAD_EXPIRED',
+  'UPLOAD_ABORTED',
+  'UPLOAD_COMPLETED',
+  'UPLOAD_NOT_IN_PARTS',
   'UPLOAD_INCOMPLETE',
   'UPLOAD_SIZE_MISMATCH',
   'UPLOAD_CHECKSUM_MISMATCH',
+  'PART_SIZE_INVALID',
+  'PART_NUMBER_INVALID',
+  'TOO_MANY_PARTS',
+  'PART_MISSING',
+  'PART_ETAG_MISMATCH',
+  'PART_TOO_SMALL',
+  'PART_TOO_LARGE',
   'EMPTY_FILE',
   'FILE_TOO_LARGE',
   'UNSUPPORTED_TYPE',
@@ -16,6 +26,10 @@ export const UPLOAD_REFUSALS = [
   'TENANT_PAUSED',
 ] as const;
 export type UploadRefusal = (typeof UPLOAD_REFUSALS)[number];
+
+/** In one PUT, in one form of a page, or in parts. */
+export const UPLOAD_METHODS = ['PUT', 'POST', 'PARTS'] as const;
+export type UploadMethod = (typeof UPLOAD_METHODS)[number];
 
 const KIND_OF_TYPE: Readonly<Record<string, AssetKind>> = {
   'image/jpeg': 'INPUT_IMAGE',

@@ -19,7 +19,7 @@ const VALIDATION_MS_MAX = 30 * 60_000;
  */
 export const releaseQuarantine = async (
   context: FlowContext,
-  objects: Pick<ObjectStore, 'copy' | 'head' | 'delete'>,
+  objects: Pick<ObjectStore, 'copy' | 'prove' | 'delete'>,
   assetId: string,
   order: OperatorOrder,
 ): Promise<Acted<Asset, ReleaseRefusal>> => {
@@ -73,13 +73,13 @@ const judge = (context: FlowContext, asset: Asset): Refusal<ReleaseRefusal> | nu
 /** Outside the transaction, and safe to repeat: an equal copy is reused, and no row points to it before the commit. */
 const bringOut = async (
   context: FlowContext,
-  objects: Pick<ObjectStore, 'copy' | 'head'>,
+  objects: Pick<ObjectStore, 'copy' | 'prove'>,
   asset: Asset,
   { reason }: OperatorOrder,
 ): Promise<Refusal<ReleaseRefusal> | null> => {
   const { quarantineKey, objectKey, sha256 } = asset;
   if (quarantineKey === null || isBlank(reason) || judge(context, asset) !== null) return null;
-  const stored = await objects.head(quarantineKey);
+  const stored = await objects.prove(quarantineKey);
   if (stored === null) return refuse('BYTES_GONE', 'Its bytes are gone.', 'assetId');
   const mismatch = refuse('CHECKSUM_MISMATCH' as const, 'The bytes are not the declared ones.');
   if (stored.sha256 !== sha256) return mismatch;

@@ -7,6 +7,7 @@ import type { PartitionStore } from '../../ports/stores/operations-store';
 import type { Stores } from '../../ports/unit-of-work';
 import type { FlowContext } from '../flow-context';
 import { requestObservation } from '../observe/request-observation';
+import { removeBytes } from '../upload/abort-upload';
 
 const BATCH = 100;
 
@@ -100,7 +101,7 @@ export const sweepUploads = async (context: FlowContext, objects: ObjectStore): 
     });
     if (!closed) continue;
     crashpoint('upload.after_expiry_before_delete');
-    await objects.delete(session.quarantineKey);
+    await removeBytes(objects, session.quarantineKey);
     swept += 1;
   }
   return swept;

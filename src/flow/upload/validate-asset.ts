@@ -89,8 +89,13 @@ const judge = async (context: FlowContext, deps: ValidateDeps, asset: Asset): Pr
       detail: string | null,
       facts: MediaFacts | null = null,
     ): Judged => ({ kind: 'REJECTED', code, detail, verdict: null, facts });
-    const stored =
-      asset.quarantineKey === null ? null : await deps.objects.getStream(asset.quarantineKey);
+    const key = asset.quarantineKey;
+    // Of what came in parts nobody has read the whole yet.
+    const proven = key === null ? null : await deps.objects.prove(key);
+    if (proven !== null && proven.sha256 !== asset.sha256) {
+      return rejected('UPLOAD_CHECKSUM_MISMATCH', NOT_DECLARED);
+    }
+    const stored = key === null || proven === null ? null : await deps.objects.getStream(key);
     if (stored === null) return rejected('UPLOAD_INCOMPLETE', 'the quarantined object is gone');
     const { path, sha256 } = await folder.save('upload', stored.body, deps.limits.sizeBytesMax);
     if (sha256 !== asset.sha256) return rejected('UPLOAD_CHECKSUM_MISMATCH', NOT_DECLARED);

@@ -57,6 +57,7 @@ const PROVIDER_CHECKS = {
 const OBJECT_CHECKS = {
   ready_assets_stored: 'Everything that is said to be playable is stored.',
   no_orphan_objects: 'Every stored object is known by an asset.',
+  no_leftover_parts: 'No upload in parts is open in the store that nobody goes on with.',
   stored_as_told: 'What is stored has the size and the noted checksum that its asset says.',
 } as const;
 

@@ -1,4 +1,5 @@
 import type { Asset, AssetKind, AssetStatus } from '../../domain/output/asset';
+import type { UploadMethod } from '../../domain/output/upload-rules';
 
 export type NewAsset = Pick<
   Asset,
@@ -53,6 +54,11 @@ export interface UploadSession {
   readonly declaredMime: string;
   readonly declaredSizeBytes: bigint;
   readonly declaredSha256: string;
+  readonly method: UploadMethod;
+  /** Of each part but the last; null for an upload in one piece. */
+  readonly partSizeBytes: bigint | null;
+  /** By what name the store knows an upload in parts; null before it was asked. */
+  readonly storeUploadId: string | null;
   readonly expiresAt: Date;
   readonly completedAt: Date | null;
 }
@@ -68,7 +74,13 @@ export interface AssetStore {
   /** Guarded by the version read; throws `StaleWriteError` when the row moved meanwhile. */
   patch(asset: Asset, to: AssetStatus, patch: AssetPatch, now: Date): Promise<Asset>;
   listByKind(parentAssetId: string, kinds: readonly AssetKind[]): Promise<Asset[]>;
-  insertUpload(session: Omit<UploadSession, 'status' | 'completedAt'>, now: Date): Promise<void>;
+  insertUpload(
+    session: Omit<UploadSession, 'status' | 'completedAt' | 'storeUploadId'>,
+    now: Date,
+  ): Promise<void>;
+  readUploadOfAsset(assetId: string): Promise<UploadSession | null>;
+  /** False: it has a name already, or is over. */
+  nameStoreUpload(sessionId: string, storeUploadId: string): Promise<boolean>;
   lockUploadOfAsset(assetId: string): Promise<UploadSession | null>;
   closeUpload(
     sessionId: string,

@@ -6,6 +6,7 @@ import {
   deferS3Store,
   type DeferredS3Store,
 } from '../../adapters/object-store/s3/deferred-s3-store';
+import { QUARANTINE_PREFIX } from '../../domain/output/object-keys';
 import type { Clock } from '../../ports/clock';
 import type { IdSource } from '../../ports/ids';
 import type { Log } from '../../ports/log';
@@ -100,7 +101,7 @@ const wireS3 = (
     providerFacing: s3.objects,
     disk: null,
     s3,
-    sweepTemporary: (olderThan) => s3.opened().sweepTemporary(olderThan),
+    sweepTemporary: (olderThan) => s3.opened().sweepTemporary(olderThan, QUARANTINE_PREFIX),
     checkAtStart: async () => {
       const { problems } = await openBucketAdministration(config, clock).look();
       const line = ({ variable, says }: (typeof problems)[number]) => `${variable}: ${says}`;

@@ -9,6 +9,7 @@ import {
   type ObjectStore,
 } from '../../../src/ports/object-store';
 import { eventually } from '../../support/eventually';
+import { describePartUploads } from './describe-part-uploads';
 
 export interface ObjectStoreUnderTest {
   readonly store: ObjectStore;
@@ -481,6 +482,8 @@ export function describeObjectStore(
         expect(await store.head(key)).toBeNull();
       });
     });
+
+    describePartUploads(() => under);
 
     describe('presigned GET', () => {
       const bytes = randomBytes(10_000);

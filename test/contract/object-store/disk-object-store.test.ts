@@ -47,8 +47,11 @@ describeObjectStore(
   async () => {
     const { store, root, close } = await startDiskStore();
     const countLeftovers = async (): Promise<number> => {
-      const names = await readdir(join(root, 'tmp')).catch(() => []);
-      return names.length;
+      const counts = ['tmp', 'parts'].map(async (folder) => {
+        const names = await readdir(join(root, folder)).catch(() => []);
+        return names.length;
+      });
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     };
     return { store, countLeftovers, close };
   },

@@ -233,8 +233,69 @@ export const sendBytes = async (upload: OpenedUpload): Promise<void> => {
   });
 };
 
-export const completeUpload = async (product: CrashProduct, assetId: string): Promise<void> => {
+export const completeUpload = async (
+  product: CrashProduct,
+  assetId: string,
+  parts?: readonly UploadPart[],
+): Promise<void> => {
   await mutate(product, UPLOAD_COMPLETE, 'assetUploadComplete', {
     assetId: toPublicId('asset', assetId),
+    ...(parts === undefined ? {} : { parts }),
   });
+};
+
+interface UploadPart {
+  readonly number: number;
+  readonly etag: string;
+}
+
+/** In parts; the picture is small enough for one. */
+export const openPartsUpload = async (
+  product: CrashProduct,
+): Promise<{ readonly assetId: string; readonly bytes: Buffer }> => {
+  const bytes = await readFile(PICTURE);
+  const { asset } = await mutate<
+    'assetUploadCreate',
+    { asset: { id: string }; userErrors: readonly UserError[] }
+  >(product, UPLOAD_CREATE, 'assetUploadCreate', {
+    ...{ fileName: 'hills.jpg', contentType: 'image/jpeg', method: 'PARTS' },
+    sizeBytes: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  });
+  return { assetId: toUuid('asset', asset.id), bytes };
+};
+
+/** Sends the one part, and again as often as its answer is lost. */
+export const sendPart = async (
+  product: CrashProduct,
+  assetId: string,
+  bytes: Buffer,
+): Promise<readonly UploadPart[]> => {
+  const { parts } = await mutate<
+    'assetUploadPartsSign',
+    { parts: { upload: { url: string } }[]; userErrors: readonly UserError[] }
+  >(
+    product,
+    `mutation Sign($input: AssetUploadPartsSignInput!) {
+      assetUploadPartsSign(input: $input) { parts { upload { url } } userErrors { message code field } }
+    }`,
+    'assetUploadPartsSign',
+    { assetId: toPublicId('asset', assetId), partNumbers: [1] },
+  );
+  return insist('the part is stored', async () => {
+    const answer = await fetch(parts[0]?.upload.url ?? '', { method: 'PUT', body: bytes });
+    if (!answer.ok) throw new Error(`HTTP ${answer.status} ${await answer.text()}`);
+    return [{ number: 1, etag: answer.headers.get('etag') ?? '' }];
+  });
+};
+
+export const abortUpload = async (product: CrashProduct, assetId: string): Promise<void> => {
+  await mutate(
+    product,
+    `mutation Abort($input: AssetUploadAbortInput!) {
+      assetUploadAbort(input: $input) { asset { status } userErrors { message code field } }
+    }`,
+    'assetUploadAbort',
+    { assetId: toPublicId('asset', assetId) },
+  );
 };

@@ -13,6 +13,7 @@ export interface Plan {
 
 const {
   abandonedUpload,
+  abortedUpload,
   cancel,
   charged,
   clip,
@@ -24,6 +25,7 @@ const {
   lostSlots,
   overdue,
   overloaded,
+  partsUpload,
   polled,
   promptReview,
   quoted,
@@ -38,6 +40,10 @@ const {
 /** How each point is hit. A new point does not compile until it has a row. */
 export const PLANS: Readonly<Record<CrashPoint, Plan>> = {
   'upload.after_session_before_answer': { process: 'api', scenario: upload },
+  'upload.after_begin_before_record': { process: 'api', scenario: partsUpload },
+  'upload.after_part_before_answer': { process: 'api', scenario: partsUpload },
+  'upload.after_multipart_complete_before_commit': { process: 'api', scenario: partsUpload },
+  'upload.after_abort_before_cleanup': { process: 'api', scenario: abortedUpload },
   'upload.after_bytes_before_answer': { process: 'api', scenario: upload },
   'upload.after_completion_before_commit': { process: 'api', scenario: upload },
   'upload.after_completion_before_answer': { process: 'api', scenario: upload },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { eventually } from '../../support/eventually';
 import {
+  abortUpload,
   approveAsset,
   approveTask,
   cancelTask,
@@ -10,8 +11,10 @@ import {
   createTask,
   grant,
   importInvoice,
+  openPartsUpload,
   openUpload,
   sendBytes,
+  sendPart,
 } from './client-calls';
 import type { CrashProduct } from './crash-product';
 
@@ -145,6 +148,20 @@ const sendPicture = async (product: CrashProduct, fileName?: string): Promise<st
 };
 
 const upload: Scenario = async (product) => assetAt(product, await sendPicture(product), 'READY');
+
+const partsUpload: Scenario = async (product) => {
+  const { assetId, bytes } = await openPartsUpload(product);
+  await completeUpload(product, assetId, await sendPart(product, assetId, bytes));
+  return assetAt(product, assetId, 'READY');
+};
+
+/** The client sends a part and gives the upload up. */
+const abortedUpload: Scenario = async (product) => {
+  const { assetId, bytes } = await openPartsUpload(product);
+  await sendPart(product, assetId, bytes);
+  await abortUpload(product, assetId);
+  return assetAt(product, assetId, 'FAILED');
+};
 
 /** The client sends its bytes and walks away. */
 const abandonedUpload: Scenario = async (product) => {
@@ -314,6 +331,8 @@ const invoiced: Scenario = async (product) => {
 };
 
 export const scenarios = {
+  abortedUpload,
+  partsUpload,
   clip,
   withheld,
   cancel,

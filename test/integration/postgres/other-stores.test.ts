@@ -94,10 +94,18 @@ describe('an asset', () => {
       declaredMime: 'image/png',
       declaredSizeBytes: 12n,
       declaredSha256: 'abc',
+      method: 'PARTS',
+      partSizeBytes: 5_242_880n,
       expiresAt: at(60),
-    };
+    } as const;
     await assets.insertUpload(session, NOW);
     expect(await assets.listExpiredUploads(at(59), 10)).toEqual([]);
+    expect(await assets.readUploadOfAsset(asset.id)).toMatchObject({ storeUploadId: null });
+    expect(await assets.nameStoreUpload(session.id, 'store-1')).toBe(true);
+    expect(await assets.nameStoreUpload(session.id, 'store-2')).toBe(false);
+    expect(await assets.readUploadOfAsset(asset.id)).toMatchObject({
+      ...{ ...session, status: 'OPEN', storeUploadId: 'store-1' },
+    });
     expect(await assets.listExpiredUploads(at(60), 10)).toMatchObject([session]);
     expect(await assets.closeUpload(session.id, 'COMPLETED', at(5))).toBe(true);
     expect(await assets.closeUpload(session.id, 'EXPIRED', at(6))).toBe(false);

@@ -461,6 +461,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ],
   },
   {
+    invariant: 'no_leftover_parts',
+    what: 'parts of an upload that was closed',
+    sql: `UPDATE upload_sessions SET status = 'ABORTED' WHERE method = 'PARTS';
+          UPDATE assets SET status = 'FAILED' WHERE id IN (SELECT asset_id FROM upload_sessions WHERE method = 'PARTS')`,
+  },
+  {
     invariant: 'stored_as_told',
     what: 'a proxy that is shorter than its row says',
     evidence: changed('object', '/proxy.mp4', ({ amount }) => ({

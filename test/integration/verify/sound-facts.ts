@@ -6,10 +6,11 @@ import { createRuleModeration, DEFAULT_RULES } from '../../../src/adapters/moder
 import { storedEvidence } from '../../../src/adapters/object-store/disk/stored-evidence';
 import { quoteGeneration } from '../../../src/flow/create/quote-generation';
 import type { Moderation } from '../../../src/ports/moderation';
+import { partsEvidence } from '../../../src/flow/verify/parts-evidence';
 import { startCallbackReceiver } from '../../support/callback-receiver';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { openFlow, type Flow } from '../../support/flow-harness';
-import { makePicture, tryOpenUpload } from '../../support/flow/uploads';
+import { makePicture, openParts, tryOpenUpload } from '../../support/flow/uploads';
 import { startSandbox } from '../../support/sandbox-process';
 import { MODEL } from '../../support/flow/seed-catalog';
 import { auditStart, limitTenant, moveMoney, rejectOutput } from './money-facts';
@@ -82,7 +83,9 @@ const leaveFacts = async (flow: Flow, reviewNext: () => void): Promise<SoundFact
   await flow.cancel((await flow.create()).id);
   const canceled = await cancelRunning(flow);
   await flow.submit({ fault: 'hang' });
-  await tryOpenUpload(flow, await makePicture());
+  const picture = await makePicture();
+  await tryOpenUpload(flow, picture);
+  await openParts(flow, picture, { partSizeBytes: null });
   await moveMoney(flow, first, canceled);
   reviewNext();
   await rejectOutput(flow, await succeed(flow, {}));
@@ -91,6 +94,9 @@ const leaveFacts = async (flow: Flow, reviewNext: () => void): Promise<SoundFact
   for await (const each of readSandboxLog(sandbox.dataDir)) evidence.push(each);
   const { root } = flow.objectServer.store.options;
   for await (const each of storedEvidence(root, () => undefined)) evidence.push(each);
+  for await (const each of partsEvidence(flow.objectServer.store, flow.clock.now())) {
+    evidence.push(each);
+  }
   flow.clock.advance(3_600_000);
   const now = flow.clock.now();
   await flow.close();
@@ -167,7 +173,7 @@ export const verifyDatabase = async (
         look,
         slots: evidence.filter(({ kind }) => kind.startsWith('slot')),
         providerLog: of('post', 'job', 'charge'),
-        objects: of('object', 'bytes'),
+        objects: of('object', 'bytes', 'parts'),
         deep: true,
         machine: QUIET_MACHINE,
         secrets: SECRETS,

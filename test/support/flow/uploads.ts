@@ -7,7 +7,9 @@ import {
   type CompleteUploadOutcome,
 } from '../../../src/flow/upload/complete-upload';
 import { createUpload, type CreateUploadOutcome } from '../../../src/flow/upload/create-upload';
+import { listParts, signParts } from '../../../src/flow/upload/send-parts';
 import type { UploadTicket } from '../../../src/ports/object-store';
+import type { NamedPart } from '../../../src/ports/part-uploads';
 import type { Flow } from '../flow-harness';
 import { makeClip } from '../media-fixtures';
 
@@ -28,6 +30,7 @@ export interface UploadClaim {
   readonly contentType?: string;
   readonly sizeBytes?: number;
   readonly sha256?: string;
+  readonly partSizeBytes?: number | null;
 }
 
 export const tryOpenUpload = (
@@ -42,6 +45,8 @@ export const tryOpenUpload = (
     contentType: 'image/png',
     sizeBytes: bytes.length,
     sha256: digestOf(bytes),
+    method: claim.partSizeBytes === undefined ? 'PUT' : 'PARTS',
+    partSizeBytes: null,
     ...claim,
   });
 
@@ -52,7 +57,46 @@ export const openUpload = async (
 ): Promise<{ assetId: string; ticket: UploadTicket }> => {
   const opened = await tryOpenUpload(flow, bytes, claim);
   if (opened.kind !== 'OPENED') throw new Error(`not opened: ${opened.code}`);
-  return { assetId: opened.asset.id, ticket: opened.ticket };
+  if (opened.opened.method !== 'PUT') throw new Error('opened in parts');
+  return { assetId: opened.asset.id, ticket: opened.opened.ticket };
+};
+
+/** Opened in parts of this size; answers the asset. */
+export const openParts = async (
+  flow: Flow,
+  bytes: Buffer,
+  claim: UploadClaim & { readonly partSizeBytes: number | null },
+): Promise<string> => {
+  const opened = await tryOpenUpload(flow, bytes, claim);
+  if (opened.kind !== 'OPENED') throw new Error(`not opened: ${opened.code}`);
+  return opened.asset.id;
+};
+
+/** Signs these parts and sends them, as cut from the bytes; answers what the client would name. */
+export const sendParts = async (
+  flow: Flow,
+  assetId: string,
+  bytes: Buffer,
+  numbers: readonly number[],
+): Promise<NamedPart[]> => {
+  const { store } = flow.objectServer;
+  const asked = { tenantId: flow.tenantId, assetId };
+  const listed = await listParts(flow.context, store, asked);
+  const signed = await signParts(flow.context, store, { ...asked, numbers });
+  if (listed.kind === 'REFUSED' || signed.kind === 'REFUSED') throw new Error('not signed');
+  return Promise.all(
+    signed.parts.map(async ({ number, sizeBytes, ticket }) => {
+      const start = (number - 1) * listed.plan.partSizeBytes;
+      const body = new Uint8Array(bytes.subarray(start, start + sizeBytes));
+      const answer = await fetch(ticket.url, {
+        method: 'PUT',
+        headers: { ...ticket.headers },
+        body,
+      });
+      if (!answer.ok) throw new Error(`part ${number}: HTTP ${answer.status}`);
+      return { number, etag: answer.headers.get('etag') ?? '' };
+    }),
+  );
 };
 
 /** The client's own PUT to the signed URL; answers the store's status. */
@@ -70,8 +114,11 @@ export const complete = (
   flow: Flow,
   assetId: string,
   tenantId: string = flow.tenantId,
+  parts: readonly NamedPart[] = [],
 ): Promise<CompleteUploadOutcome> =>
-  completeUpload(flow.context, flow.objectServer.store, { tenantId, assetId, traceId: 'upload' });
+  completeUpload(flow.context, flow.objectServer.store, {
+    ...{ tenantId, assetId, parts, traceId: 'upload' },
+  });
 
 /** Opens, sends and completes; validation is left to the test. */
 export const uploadBytes = async (

@@ -3,8 +3,9 @@ import type { DiskObjectStore } from './disk-object-store';
 import { allowBrowsers } from '../allow-browsers';
 import { RequestRefusedError, toRefusal } from '../request-refusal';
 import { receiveObject } from './receive-object';
+import { receivePart } from './receive-part';
 import { sendObject } from './send-object';
-import { parseGet, parsePrefixToken, parsePut } from '../signed-urls';
+import { parseGet, parsePart, parsePrefixToken, parsePut } from '../signed-urls';
 
 /**
  * Serves the signed URLs of the disk store; mounted where `publicBaseUrl` points. Nothing but the
@@ -35,6 +36,13 @@ async function serveObject(
 ): Promise<void> {
   const { key, query } = splitUrl(request.url);
   const { signingKey } = store.options;
+  if (request.method === 'PUT' && query.has('upload')) {
+    const grant = parsePart(signingKey, key, query);
+    if (!grant) throw badSignature();
+    assertNotExpired(store, grant.expiresAtMs);
+    await receivePart(store, grant, request, response);
+    return;
+  }
   if (request.method === 'PUT') {
     const grant = parsePut(signingKey, key, query);
     if (!grant) throw badSignature();

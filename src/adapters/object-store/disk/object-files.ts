@@ -33,15 +33,23 @@ const META = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   contentType: z.string(),
   modifiedAt: z.iso.datetime(),
+  /** Of an object that was put together of parts. */
+  uploadId: z.string().optional(),
 });
 
 export interface DiskLayout {
   readonly objectsDir: string;
   readonly temporaryDir: string;
+  /** Uploads in parts that are under way. */
+  readonly partsDir: string;
 }
 
 export function layoutOf(root: string): DiskLayout {
-  return { objectsDir: join(root, 'objects'), temporaryDir: join(root, 'tmp') };
+  return {
+    objectsDir: join(root, 'objects'),
+    temporaryDir: join(root, 'tmp'),
+    partsDir: join(root, 'parts'),
+  };
 }
 
 export function objectDir(layout: DiskLayout, key: string): string {
@@ -49,10 +57,20 @@ export function objectDir(layout: DiskLayout, key: string): string {
 }
 
 export async function readHead(layout: DiskLayout, key: string): Promise<ObjectHead | null> {
+  const meta = await readMeta(layout, key);
+  if (meta === null) return null;
+  const { uploadId: _, ...head } = meta;
+  return { key, ...head, modifiedAt: new Date(meta.modifiedAt) };
+}
+
+/** Of which upload in parts an object is; null: of none, or there is no object. */
+export async function readUploadId(layout: DiskLayout, key: string): Promise<string | null> {
+  return (await readMeta(layout, key))?.uploadId ?? null;
+}
+
+async function readMeta(layout: DiskLayout, key: string): Promise<z.infer<typeof META> | null> {
   const text = await orNullIfMissing(readFile(join(objectDir(layout, key), META_NAME), 'utf8'));
-  if (text === null) return null;
-  const meta = META.parse(JSON.parse(text));
-  return { key, ...meta, modifiedAt: new Date(meta.modifiedAt) };
+  return text === null ? null : META.parse(JSON.parse(text));
 }
 
 export function bytesPath(layout: DiskLayout, head: ObjectHead): string {
@@ -77,9 +95,14 @@ export async function renewObject(
 }
 
 /** Writes the metadata beside the bytes and forces both to the disk. */
-export async function sealTemporaryDir(path: string, head: ObjectHead): Promise<void> {
+export async function sealTemporaryDir(
+  path: string,
+  head: ObjectHead,
+  uploadId?: string,
+): Promise<void> {
   const { sizeBytes, sha256, contentType } = head;
-  const meta = { sizeBytes, sha256, contentType, modifiedAt: head.modifiedAt.toISOString() };
+  const modifiedAt = head.modifiedAt.toISOString();
+  const meta = { sizeBytes, sha256, contentType, modifiedAt, uploadId };
   const file = await open(join(path, META_NAME), 'wx');
   try {
     await file.writeFile(JSON.stringify(meta));
@@ -232,7 +255,7 @@ async function placeOf(error: unknown): Promise<string> {
   return ` at ${place}`;
 }
 
-async function syncDir(path: string): Promise<void> {
+export async function syncDir(path: string): Promise<void> {
   const dir = await open(path, 'r');
   try {
     await dir.sync();

@@ -26,6 +26,18 @@ export async function receiveObject(
 }
 
 function assertSignedHeaders(grant: Extract<Grant, { method: 'PUT' }>, request: Request): void {
+  assertSignedLength(grant, request);
+  if (request.headers['content-type'] !== grant.contentType) {
+    throw new RequestRefusedError(
+      403,
+      'SignatureDoesNotMatch',
+      `Content-Type must be ${grant.contentType}`,
+    );
+  }
+}
+
+/** Before a byte is read. */
+export function assertSignedLength(grant: { readonly sizeBytes: number }, request: Request): void {
   const length = request.headers['content-length'];
   if (length === undefined) {
     throw new RequestRefusedError(411, 'MissingContentLength', 'Content-Length is required');
@@ -35,12 +47,5 @@ function assertSignedHeaders(grant: Extract<Grant, { method: 'PUT' }>, request: 
   }
   if (Number(length) !== grant.sizeBytes) {
     throw new RequestRefusedError(400, 'IncompleteBody', 'the body is shorter than was signed');
-  }
-  if (request.headers['content-type'] !== grant.contentType) {
-    throw new RequestRefusedError(
-      403,
-      'SignatureDoesNotMatch',
-      `Content-Type must be ${grant.contentType}`,
-    );
   }
 }

@@ -35,7 +35,7 @@ export async function writeObject(
   layout: DiskLayout,
   key: string,
   body: Readable,
-  options: PutOptions & { readonly now: () => Date },
+  options: PutOptions & { readonly now: () => Date; readonly uploadId?: string },
 ): Promise<PutResult> {
   const temporaryDir = await makeTemporaryDir(layout).catch((error: unknown) => {
     body.destroy();
@@ -47,9 +47,8 @@ export async function writeObject(
     await options.onReceived?.(received);
     await rename(join(temporaryDir, INCOMING_NAME), join(temporaryDir, received.sha256));
     const { contentType } = options;
-    return await publish(layout, temporaryDir, {
-      ...{ key, ...received, contentType, modifiedAt: options.now() },
-    });
+    const head = { key, ...received, contentType, modifiedAt: options.now() };
+    return await publish(layout, temporaryDir, head, options.uploadId);
   } finally {
     await rm(temporaryDir, { recursive: true, force: true });
   }
@@ -78,9 +77,10 @@ async function publish(
   layout: DiskLayout,
   temporaryDir: string,
   head: ObjectHead,
+  uploadId?: string,
 ): Promise<PutResult> {
   const { key, sizeBytes, sha256 } = head;
-  await sealTemporaryDir(temporaryDir, head);
+  await sealTemporaryDir(temporaryDir, head, uploadId);
   crashpoint('store.after_bytes_before_publish');
   for (let attempt = 1; attempt <= PLACE_ATTEMPTS; attempt += 1) {
     if (await publishDir(layout, temporaryDir, key)) {
@@ -101,7 +101,12 @@ async function publish(
 
 const bytesOf = ({ sizeBytes, sha256 }: ObjectHead): ReceivedBytes => ({ sizeBytes, sha256 });
 
-async function receive(body: Readable, path: string, options: PutOptions): Promise<ReceivedBytes> {
+/** Streams a body into a new file, and hashes it on the way. */
+export async function receive(
+  body: Readable,
+  path: string,
+  options: Pick<PutOptions, 'sizeBytesMax' | 'signal'>,
+): Promise<ReceivedBytes> {
   const file = await open(path, 'wx').catch((error: unknown) => {
     body.destroy();
     throw error;
@@ -154,7 +159,7 @@ async function writeFully(file: FileHandle, bytes: Buffer): Promise<void> {
   }
 }
 
-function assertExpected(received: ReceivedBytes, expected: PutOptions['expected']): void {
+export function assertExpected(received: ReceivedBytes, expected: PutOptions['expected']): void {
   const { sizeBytes, sha256 } = expected ?? {};
   if (sizeBytes !== undefined && sizeBytes !== received.sizeBytes) {
     throw new ObjectMismatchError(`got ${received.sizeBytes} bytes, expected ${sizeBytes}`);

@@ -24,9 +24,21 @@ export const deferS3Store = (options: S3StoreOptions): DeferredS3Store => {
   };
   return {
     objects: {
+      parts: {
+        begin: async (...given) => opened().parts.begin(...given),
+        presign: async (...given) => opened().parts.presign(...given),
+        list: async (...given) => opened().parts.list(...given),
+        complete: async (...given) => opened().parts.complete(...given),
+        abort: async (...given) => opened().parts.abort(...given),
+        listOpen: async function* (...given) {
+          yield* opened().parts.listOpen(...given);
+        },
+      },
       putStream: async (...given) => opened().putStream(...given),
       getStream: async (...given) => opened().getStream(...given),
       head: async (...given) => opened().head(...given),
+      measure: async (...given) => opened().measure(...given),
+      prove: async (...given) => opened().prove(...given),
       copy: async (...given) => opened().copy(...given),
       delete: async (...given) => opened().delete(...given),
       deleteIfOlder: async (...given) => opened().deleteIfOlder(...given),

@@ -59,6 +59,10 @@ export const knownMetadata = (writeId: string, sha256: string, now: Date) => ({
 /** Metadata of an object whose digest its seal will tell. */
 export const sealedMetadata = (writeId: string) => ({ [WRITE_ID]: writeId, [SEALED]: '1' });
 
+/** Whether a seal tells, or will tell, its digest. */
+export const isSealed = (answer: HeadObjectCommandOutput): boolean =>
+  answer.Metadata?.[SEALED] !== undefined;
+
 export const sealKey = (key: string, writeId: string): string => `${SEALS_PREFIX}${key}/${writeId}`;
 
 export const writeSeal = async (

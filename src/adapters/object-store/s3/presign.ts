@@ -9,7 +9,7 @@ type Life = { readonly now: Date; readonly expiresAt: Date };
 /** The longest life that a signature of this kind can have. */
 const SECONDS_MAX = 7 * 86_400;
 
-const validity = ({ now, expiresAt }: Life) => ({
+export const validity = ({ now, expiresAt }: Life) => ({
   signingDate: now,
   expiresIn: Math.min(
     SECONDS_MAX,

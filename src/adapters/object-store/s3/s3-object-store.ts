@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 import {
   GetObjectCommand,
   HeadBucketCommand,
-  PutObjectCommand,
   type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 
@@ -19,13 +18,14 @@ import {
   type PutResult,
   type UploadTicket,
 } from '../../../ports/object-store';
+import type { PartUploads } from '../../../ports/part-uploads';
 import { assertFolderPrefix, assertListPrefix, assertObjectKey } from '../object-key';
 import { buildPrefixUrl } from '../signed-urls';
+import { ConditionalWrites } from './conditional-writes';
 import { deleteIfOlder, removeKey } from './deletion-marks';
 import {
-  EMPTY,
+  askHead,
   knownMetadata,
-  OWN_PREFIX,
   readHead,
   removeSeal,
   sealedMetadata,
@@ -39,7 +39,9 @@ import { presignGet, presignHead, presignPut } from './presign';
 import { publish, stageWhole } from './publish';
 import { BodyReader, partBytesFor, SourceFailure, type PutOptions } from './receive-body';
 import { encryptionOf, openS3Clients, type S3Clients, type S3Settings } from './s3-client';
-import { asStoreErrors, isMissing, isTaken, nameOf, statusOf } from './s3-errors';
+import { createS3Parts } from './part-uploads';
+import { proveDigest } from './prove-digest';
+import { asStoreErrors, isMissing, statusOf } from './s3-errors';
 import { abortParts, beginParts, copyParts, sendParts, showParts } from './stage-parts';
 import { sweepLeftovers } from './sweep-leftovers';
 
@@ -68,13 +70,19 @@ export const createS3ObjectStore = (options: S3StoreOptions): S3ObjectStore => {
 export class S3ObjectStore implements ObjectStore {
   readonly clients: S3Clients;
   readonly bucket: Bucket;
-  private conditional: Promise<boolean> | null;
+  readonly parts: PartUploads;
+  private readonly conditional: ConditionalWrites;
 
   constructor(readonly options: S3StoreOptions) {
     this.clients = openS3Clients(options.settings, options);
     this.bucket = { client: this.clients.inside, name: options.settings.bucket };
-    const given = options.conditionalWrites ?? null;
-    this.conditional = given === null ? null : Promise.resolve(given);
+    const newId = (): string => this.newId();
+    const { conditionalWrites = null } = options;
+    this.conditional = new ConditionalWrites(this.bucket, newId, conditionalWrites);
+    this.parts = createS3Parts({
+      ...{ clients: this.clients, bucket: this.bucket, newId, encryption: this.encryption },
+      isConditional: () => this.isConditional(),
+    });
   }
 
   async putStream(key: string, body: Readable, options: PutOptions): Promise<PutResult> {
@@ -128,6 +136,21 @@ export class S3ObjectStore implements ObjectStore {
     assertObjectKey(key);
     return asStoreErrors(async () => {
       const head = await readHead(this.bucket, key);
+      return head === null ? null : toObjectHead(head);
+    });
+  }
+
+  async measure(key: string): Promise<ListedObject | null> {
+    assertObjectKey(key);
+    const raw = await asStoreErrors(() => askHead(this.bucket, key));
+    if (raw === null) return null;
+    return { key, sizeBytes: raw.ContentLength ?? 0, modifiedAt: raw.LastModified ?? new Date(0) };
+  }
+
+  async prove(key: string): Promise<ObjectHead | null> {
+    assertObjectKey(key);
+    return asStoreErrors(async () => {
+      const head = await proveDigest(this.bucket, key);
       return head === null ? null : toObjectHead(head);
     });
   }
@@ -236,9 +259,12 @@ export class S3ObjectStore implements ObjectStore {
     return { ok: true, detail: `bucket ${bucket} answers` };
   }
 
-  /** Removes what crashed writers left, last touched before `olderThan`; answers how many. */
-  sweepTemporary(olderThan: Date): Promise<number> {
-    return asStoreErrors(() => sweepLeftovers(this.bucket, olderThan));
+  /**
+   * Removes what crashed writers left, last touched before `olderThan`; answers how many.
+   * @param spared the prefix of keys whose uploads in parts are ended by those who began them
+   */
+  sweepTemporary(olderThan: Date, spared: string | null = null): Promise<number> {
+    return asStoreErrors(() => sweepLeftovers(this.bucket, olderThan, spared));
   }
 
   close(): void {
@@ -247,11 +273,7 @@ export class S3ObjectStore implements ObjectStore {
 
   /** Whether a write can demand that nothing stands at its key; asked by trying. */
   isConditional(): Promise<boolean> {
-    this.conditional ??= this.tryCondition().catch((error: unknown) => {
-      this.conditional = null;
-      throw error;
-    });
-    return this.conditional;
+    return this.conditional.areHonoured();
   }
 
   private newId(): string {
@@ -333,29 +355,6 @@ export class S3ObjectStore implements ObjectStore {
       if (statusOf(error) === 416) throw outside(range, null);
       if (isMissing(error)) return null;
       throw error;
-    }
-  }
-
-  private async tryCondition(): Promise<boolean> {
-    const key = `${OWN_PREFIX}probe/${this.newId()}`;
-    const put = (): Promise<unknown> =>
-      this.bucket.client.send(
-        new PutObjectCommand({ Bucket: this.bucket.name, Key: key, ...EMPTY, IfNoneMatch: '*' }),
-      );
-    try {
-      await put();
-      return await put().then(
-        () => false,
-        (error: unknown) => {
-          if (isTaken(error)) return true;
-          throw error;
-        },
-      );
-    } catch (error) {
-      if (statusOf(error) === 501 || nameOf(error) === 'NotImplemented') return false;
-      throw error;
-    } finally {
-      await removeKey(this.bucket, key).catch(() => undefined);
     }
   }
 }

@@ -33,6 +33,9 @@ export const createAssetStore = (db: Database): AssetStore => ({
   insertUpload: async (session, now) => {
     await run(db, 'insert-upload', { ...session, now });
   },
+  readUploadOfAsset: (assetId) => runForOne<UploadSession>(db, 'read-upload-of-asset', { assetId }),
+  nameStoreUpload: async (sessionId, storeUploadId) =>
+    (await run(db, 'name-store-upload', { sessionId, storeUploadId })).length > 0,
   lockUploadOfAsset: (assetId) => runForOne<UploadSession>(db, 'lock-upload-of-asset', { assetId }),
   closeUpload: async (sessionId, to, now) =>
     (await run(db, 'close-upload', { sessionId, toStatus: to, now })).length > 0,

@@ -1,0 +1,2 @@
+-- The upload of an asset, as it is now.
+SELECT * FROM upload_sessions WHERE asset_id = :assetId
