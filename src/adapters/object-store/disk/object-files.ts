@@ -125,7 +125,7 @@ export async function publishDir(
     try {
       await mkdir(dirname(target), { recursive: true });
       await rename(temporaryDir, target);
-      await syncDir(dirname(target));
+      await syncPlace(target);
       return true;
     } catch (error) {
       const code = codeOf(error);
@@ -143,7 +143,7 @@ export async function removeObject(layout: DiskLayout, key: string): Promise<voi
   try {
     const moved = await orNullIfMissing(rename(target, join(grave, 'object')).then(() => true));
     if (moved === null) return;
-    await syncDir(dirname(target));
+    await syncPlace(target);
   } finally {
     await rm(grave, { recursive: true, force: true });
   }
@@ -171,7 +171,7 @@ export async function removeObjectIfOlder(
       await publishDir(layout, taken, key);
       return false;
     }
-    await syncDir(dirname(target));
+    await syncPlace(target);
   } finally {
     await rm(grave, { recursive: true, force: true });
   }
@@ -253,6 +253,11 @@ async function placeOf(error: unknown): Promise<string> {
     }
   }
   return ` at ${place}`;
+}
+
+/** Of what was moved to a place or away from it. A folder that has been pruned since holds no entry any more to be kept. */
+async function syncPlace(path: string): Promise<void> {
+  await orNullIfMissing(syncDir(dirname(path)));
 }
 
 export async function syncDir(path: string): Promise<void> {
