@@ -88,6 +88,7 @@ const instantSource: OutputSource = {
       sizeBytes: CLIP.length,
       etag: null,
       rangeStart: 0,
+      acceptsRanges: false,
       body: Readable.from([CLIP], { objectMode: false }),
     }),
 };

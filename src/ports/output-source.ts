@@ -21,6 +21,8 @@ export type OutputOpening =
       readonly etag: string | null;
       /** Where the body begins. 0 although a range was asked: start over, drop what was kept. */
       readonly rangeStart: number;
+      /** The server says that it answers ranges. */
+      readonly acceptsRanges: boolean;
       readonly body: Readable;
     }
   | { readonly kind: 'REFUSED'; readonly reason: FetchRefusal; readonly detail: string }
@@ -45,7 +47,7 @@ export type OutputOpening =
  * - The body fails with `OutputInterruptedError` when the transfer ends before its stated length
  *   (open again with `rangeStart` and `ifRangeEtag`) and with `OutputTooLargeError` beyond the
  *   bound. It never ends well when bytes are missing. Destroying it closes the connection.
- * - A range is asked only from `rangeStart` above 0. A server that ignores it, or whose ETag has
+ * - A range is asked only from `rangeStart` above 0, to the end of the output or to `rangeEnd`, inclusive. A server that ignores it, or whose ETag has
  *   changed, gives the whole output (`rangeStart: 0`): two versions are never joined.
  * - URLs are bearer secrets: details and errors name the host only.
  * - `open` rejects only when `signal` aborts, with its reason.
@@ -57,6 +59,7 @@ export interface OutputSource {
       readonly allowedHosts: readonly string[] | 'any';
       readonly sizeBytesMax: number;
       readonly rangeStart?: number;
+      readonly rangeEnd?: number;
       readonly ifRangeEtag?: string;
       readonly signal?: AbortSignal;
     },

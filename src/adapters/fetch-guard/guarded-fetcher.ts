@@ -78,6 +78,7 @@ async function followTo(fetching: Fetching, url: string, rangeStart: number): Pr
       return readAnswer(hop, {
         ...{ host, rangeStart, signal: openOptions.signal },
         sizeBytesMax: openOptions.sizeBytesMax,
+        rangeEnd: openOptions.rangeEnd,
         ifRangeEtag: openOptions.ifRangeEtag,
         nowMs: settings.clock.now().getTime(),
       });
@@ -97,7 +98,7 @@ async function tryHop(
 ): Promise<Hop | OutputOpening> {
   const { settings, openOptions, signal } = fetching;
   const limits: HopLimits = settings;
-  const headers = rangeHeaders(rangeStart, openOptions.ifRangeEtag);
+  const headers = rangeHeaders(rangeStart, openOptions);
   try {
     return await openHop(target, { method: 'GET', headers, signal }, limits, settings.connect);
   } catch (error) {
@@ -106,11 +107,14 @@ async function tryHop(
   }
 }
 
-function rangeHeaders(rangeStart: number, etag: string | undefined): Record<string, string> {
+function rangeHeaders(
+  rangeStart: number,
+  { rangeEnd, ifRangeEtag: etag }: OpenOptions,
+): Record<string, string> {
   return {
     accept: '*/*',
     'accept-encoding': 'identity',
-    ...(rangeStart > 0 ? { range: `bytes=${rangeStart}-` } : {}),
+    ...(rangeStart > 0 ? { range: `bytes=${rangeStart}-${rangeEnd ?? ''}` } : {}),
     // Only a strong ETag may stand in If-Range; a weak one is compared after the answer.
     ...(rangeStart > 0 && etag?.startsWith('"') ? { 'if-range': etag } : {}),
   };

@@ -7,6 +7,8 @@ export interface AnswerContext {
   readonly sizeBytesMax: number;
   /** What was asked for; 0 when no range was. */
   readonly rangeStart: number;
+  /** Inclusive; undefined: to the end. */
+  readonly rangeEnd: number | undefined;
   readonly ifRangeEtag: string | undefined;
   readonly nowMs: number;
   readonly signal: AbortSignal | undefined;
@@ -63,7 +65,8 @@ function openPart(hop: Hop, context: AnswerContext): Answer {
   if (!range || Number(range[1]) !== context.rangeStart || !sameVersion) return { kind: 'RESTART' };
   const sizeBytes = range[3] === '*' ? null : Number(range[3]);
   // An answer may end before the output does; then more would be missing than the reader knows.
-  if (sizeBytes !== null && Number(range[2]) !== sizeBytes - 1) return { kind: 'RESTART' };
+  const end = context.rangeEnd ?? (sizeBytes === null ? null : sizeBytes - 1);
+  if (end !== null && Number(range[2]) !== end) return { kind: 'RESTART' };
   return openBody(hop, context, 206, context.rangeStart, sizeBytes);
 }
 
@@ -80,7 +83,9 @@ function openBody(
   }
   const body = meterBody(hop, host, sizeBytesMax - rangeStart, signal);
   const etag = textOf(hop.answer.headers['etag']);
-  return { kind: 'OK', status, sizeBytes, etag: etag ?? null, rangeStart, body };
+  const acceptsRanges =
+    status === 206 || textOf(hop.answer.headers['accept-ranges'])?.toLowerCase() === 'bytes';
+  return { kind: 'OK', status, sizeBytes, etag: etag ?? null, rangeStart, acceptsRanges, body };
 }
 
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | null {

@@ -26,7 +26,7 @@ import type { FlowContext } from '../flow-context';
 import type { ProviderDeps } from '../submit/submit-attempt';
 import { applyEvent } from '../transition/apply-event';
 import { keepStepHeld } from '../transition/hold-step';
-import { resumeDownload } from './resume-download';
+import { streamOutput } from './stream-output';
 
 export interface FetchDeps extends Pick<ProviderDeps, 'gatewayOf' | 'accountOf'> {
   readonly source: OutputSource;
@@ -187,7 +187,7 @@ const download = async (
   try {
     const put = await deps.objects.putStream(
       key,
-      resumeDownload(deps.source, url, opening, options, keepStepHeld(context, attempt.id)),
+      streamOutput(deps.source, url, opening, options, keepStepHeld(context, attempt.id)),
       {
         contentType: 'video/mp4',
         sizeBytesMax: context.settings.outputBytesMax,

@@ -1,30 +1,19 @@
-import { Readable } from 'node:stream';
-
-import { crashpoint } from '../../ports/crash-points';
 import {
   OutputInterruptedError,
   type OutputOpening,
   type OutputSource,
 } from '../../ports/output-source';
 
-type Opened = Extract<OutputOpening, { kind: 'OK' }>;
+export type Opened = Extract<OutputOpening, { kind: 'OK' }>;
 
 const RESUMES_MAX = 5;
 
 /**
- * The whole output as one stream: a cut transfer is continued by Range from the byte where it broke, as long as the server
- * still serves the same version. Fails with the source's error when it cannot be continued.
+ * The output from where the first answer begins: a cut transfer is continued by Range from the byte where it broke, as long as
+ * the server still serves the same version. Fails with the source's error when it cannot be continued.
  * @param onChunk a sign of life
  */
-export const resumeDownload = (
-  source: OutputSource,
-  url: string,
-  first: Opened,
-  options: Parameters<OutputSource['open']>[1],
-  onChunk: () => Promise<void>,
-): Readable => Readable.from(chunks(source, url, first, options, onChunk), { objectMode: false });
-
-const chunks = async function* (
+export const resumedChunks = async function* (
   source: OutputSource,
   url: string,
   first: Opened,
@@ -32,13 +21,12 @@ const chunks = async function* (
   onChunk: () => Promise<void>,
 ): AsyncGenerator<Buffer> {
   let current = first;
-  let received = 0;
+  let received = first.rangeStart;
   for (let resumes = 0; ; resumes += 1) {
     try {
       for await (const chunk of current.body as AsyncIterable<Buffer>) {
         received += chunk.length;
         await onChunk();
-        crashpoint('fetch.after_bytes_before_end');
         yield chunk;
       }
       return;
@@ -49,7 +37,7 @@ const chunks = async function* (
   }
 };
 
-const reopen = async (
+export const reopen = async (
   source: OutputSource,
   url: string,
   received: number,
