@@ -143,7 +143,7 @@ describe('an object that stands at the raw key', () => {
     const first = (await readObject(flow, key)) ?? FOREIGN;
     const other = Buffer.concat([first, Buffer.from('rendered again')]);
     const opened = jest.spyOn(flow.fetch.source, 'open').mockResolvedValueOnce({
-      ...{ kind: 'OK', status: 200, rangeStart: 0, etag: null },
+      ...{ kind: 'OK', status: 200, rangeStart: 0, etag: null, acceptsRanges: false },
       sizeBytes: other.length,
       body: Readable.from([other]),
     });
