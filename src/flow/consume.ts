@@ -27,11 +27,14 @@ export const consumeOnce = async <T>(
   work: (tx: Stores) => Promise<T>,
 ): Promise<{ readonly consumed: Consumed; readonly result: T | null }> => {
   try {
-    const result = await context.uow.transact(async (tx) => {
-      const entered = tx.inbox.enter(group, envelope.eventId, context.clock.now());
-      const [, done] = await together(refuseRepeat(entered), work(tx));
-      return done;
-    });
+    const result = await context.uow.transact(
+      async (tx) => {
+        const entered = tx.inbox.enter(group, envelope.eventId, context.clock.now());
+        const [, done] = await together(refuseRepeat(entered), work(tx));
+        return done;
+      },
+      { line: group, subject: envelope.aggregateId },
+    );
     return { consumed: APPLIED, result };
   } catch (error) {
     if (!(error instanceof RepeatedDelivery)) throw error;

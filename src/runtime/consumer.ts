@@ -32,7 +32,7 @@ export interface ConsumerOptions {
 
 /** A hand that was full waits this long for more room before it takes the next batch. */
 const ROOM_MS = 5;
-/** Acknowledgements gather for this long, and never for more than a part of the lease: nobody waits for them. */
+/** Acknowledgements gather for up to this long, and never for more than a part of the lease: nobody waits for them. */
 const ACKNOWLEDGE_MS = 100;
 const GIVE_BACK_MS_FIRST = 100;
 
@@ -286,7 +286,11 @@ const createAcknowledgements = (options: ConsumerOptions) => {
   return {
     add: (delivery: Delivery): void => {
       done.push(delivery);
-      timer ??= setTimeout(() => void flush(), gatherMs);
+      // On the beat, so that those of all groups of a process leave together.
+      timer ??= setTimeout(
+        () => void flush(),
+        gatherMs - (options.clock.now().getTime() % gatherMs),
+      );
     },
     flush,
   };

@@ -7,9 +7,9 @@ const TOLD: readonly unknown[] = ['VERSION_CONFLICT', 'DATABASE_UNAVAILABLE'];
 /** Counts how transactions end. A version conflict is a transition that somebody else was quicker with. */
 export const meteredUnitOfWork = (uow: UnitOfWork, metrics: Metrics): UnitOfWork => ({
   ...uow,
-  transact: async (work) => {
+  transact: async (work, sharing) => {
     try {
-      const result = await uow.transact(work);
+      const result = await uow.transact(work, sharing);
       metrics.count('aivedio_transactions_total', { outcome: 'COMMITTED' });
       return result;
     } catch (error) {

@@ -76,6 +76,9 @@ export const isStalePlan = (error: unknown): boolean => {
   return code === '0A000' && message.startsWith('cached plan');
 };
 
+/** An earlier statement of the transaction failed, and this one was not looked at. */
+export const isInFailedTransaction = (error: unknown): boolean => faultOf(error).code === '25P02';
+
 const LOCK_TIMEOUT_STATES = new Set([
   '55P03', // a lock was not given within lock_timeout
   '57014', // ended by statement_timeout

@@ -11,10 +11,22 @@ const REPEAT_DELAY_MS = 10;
 
 /** What a statement runs on: one transaction, or a pool that runs each statement by itself. */
 export interface Database {
-  /** In a transaction, statements that are begun without waiting for each other share a round trip, in order. */
-  execute(query: QueryArrayConfig): Promise<QueryArrayResult>;
+  /**
+   * In a transaction, statements that are begun without waiting for each other share a round trip, in order.
+   * @param place where several pieces of work share a transaction: the lock that it takes, and its place in the order of locks
+   */
+  execute(query: QueryArrayConfig, place?: Place): Promise<QueryArrayResult>;
   /** Runs statements that only together are right in one transaction; joins the transaction there is. */
   atomically<T>(work: (db: Database) => Promise<T>): Promise<T>;
+  /** How long a statement waits for a lock where others of the transaction wait with it. */
+  readonly lockWaitMs?: number;
+}
+
+/** Locks are taken in the order of these ranks, within a rank in the order of keys. */
+export type PlaceRank = 'TASK' | 'PROVIDER_ACCOUNT' | 'ACCOUNT';
+export interface Place {
+  readonly rank: PlaceRank;
+  readonly key: string;
 }
 
 const transactionDatabase = (client: PoolClient, settings: string | null): Database => {
@@ -74,14 +86,14 @@ const transactOnce = async <T>(
  * Until the present turn ends, so that statements begun together leave in one packet: a write to a socket costs more
  * than all else that a statement does in this process.
  */
-const holdBackWrites = (client: PoolClient): void => {
+export const holdBackWrites = (client: PoolClient): void => {
   const { stream } = (client as unknown as { readonly connection: { readonly stream: Writable } })
     .connection;
   stream.cork();
   process.nextTick(() => stream.uncork());
 };
 
-const rollBack = async (client: PoolClient, error: unknown): Promise<void> => {
+export const rollBack = async (client: PoolClient, error: unknown): Promise<void> => {
   if (isConnectionFault(error)) return;
   try {
     await client.query('ROLLBACK');
@@ -91,7 +103,10 @@ const rollBack = async (client: PoolClient, error: unknown): Promise<void> => {
 };
 
 /** A client comes back to the pool usable or not at all. */
-const withClient = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
+export const withClient = async <T>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> => {
   const client = await pool.connect();
   let isSpoilt = true;
   try {

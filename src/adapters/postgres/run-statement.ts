@@ -1,4 +1,4 @@
-import type { Database } from './database';
+import type { Database, Place } from './database';
 import { statementOf } from './statements';
 
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -31,14 +31,16 @@ export const run = async <Row>(
   db: Database,
   name: string,
   parameters: Parameters,
+  place?: Place,
 ): Promise<Row[]> => {
   const statement = statementOf(name);
-  const result = await db.execute({
+  const query = {
     name,
     text: statement.text,
     values: statement.parameters.map((parameter) => valueOf(name, parameters, parameter)),
-    rowMode: 'array',
-  });
+    rowMode: 'array' as const,
+  };
+  const result = await db.execute(query, place);
   const keys = keysOf(name, result.fields);
   return result.rows.map((values) => {
     const row: Record<string, unknown> = {};
@@ -52,15 +54,17 @@ export const runForOne = async <Row>(
   db: Database,
   name: string,
   parameters: Parameters,
-): Promise<Row | null> => (await run<Row>(db, name, parameters))[0] ?? null;
+  place?: Place,
+): Promise<Row | null> => (await run<Row>(db, name, parameters, place))[0] ?? null;
 
 /** The one row that the statement always answers. */
 export const runForOnly = async <Row>(
   db: Database,
   name: string,
   parameters: Parameters,
+  place?: Place,
 ): Promise<Row> => {
-  const row = await runForOne<Row>(db, name, parameters);
+  const row = await runForOne<Row>(db, name, parameters, place);
   if (row === null) throw new Error(`${name} answered no row`);
   return row;
 };

@@ -5,6 +5,7 @@ import type { Log } from '../../ports/log';
 import type { Envelope } from '../../ports/messages';
 import type { Stores, UnitOfWork } from '../../ports/unit-of-work';
 import { poolDatabase, runTransaction, type Database } from './database';
+import { createSharedCommits } from './share-commits';
 import { createAssetStore } from './stores/asset-store';
 import { createAttemptStore } from './stores/attempt-store';
 import {
@@ -61,34 +62,45 @@ export const createUnitOfWork = ({
     if (hasOthers) ring();
   };
   const db = poolDatabase(pool);
-  const run = async <T>(work: (tx: Stores) => Promise<T>, settlesLater: boolean): Promise<T> => {
+  /** Commits the work by way of `commit`, and then sends off what it wrote for others. */
+  const run = async <T>(
+    work: (tx: Stores) => Promise<T>,
+    settlesLater: boolean,
+    commit: (inTransaction: (db: Database) => Promise<T>) => Promise<T>,
+  ): Promise<T> => {
     let held: Envelope[] = [];
     let hasOthers = false;
-    const result = await runTransaction(pool, (db) => {
+    const result = await commit((db) => {
       held = [];
       hasOthers = false;
       const wrote: Outgoing['wrote'] = (envelopes, others) => {
         held.push(...envelopes);
         hasOthers ||= others;
       };
-      const ledger = { waitMs: ledgerWaitMs, settlesLater };
+      const waitMs = Math.min(ledgerWaitMs, db.lockWaitMs ?? ledgerWaitMs);
+      const ledger = { waitMs, settlesLater };
       return work(createStores(db, { handOver, wrote }, ledger));
     });
     send(held, hasOthers);
     return result;
   };
+  const share = createSharedCommits(pool);
   return {
     stores: gatherReads(
       db,
       createStores(db, { handOver, wrote: send }, { waitMs: ledgerWaitMs, settlesLater: false }),
     ),
-    transact: async (work) => {
+    transact: async (work, sharing) => {
       try {
-        return await run(work, false);
+        return await run(work, false, (inTransaction) =>
+          sharing === undefined
+            ? runTransaction(pool, inTransaction)
+            : share(sharing, inTransaction),
+        );
       } catch (error) {
         if (!(error instanceof SettlementBlockedError)) throw error;
         log.warn('The ledger is out of reach: the settlement leaves by the outbox', {});
-        return run(work, true);
+        return run(work, true, (inTransaction) => runTransaction(pool, inTransaction));
       }
     },
   };

@@ -54,6 +54,7 @@ const bookSettlement = async (
   };
   await tx.money.closeHold({
     taskId: task.id,
+    tenantId: task.tenantId,
     settlement,
     attemptId: planned.attemptId,
     settleEntryId: context.ids.next(now),

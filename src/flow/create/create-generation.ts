@@ -202,29 +202,32 @@ const commit = async (
 ): Promise<CreateOutcome> => {
   const { input, prepared } = ready;
   const outcome = await context.uow
-    .transact<CreateOutcome | 'LOST_RACE'>(async (tx) => {
-      const now = context.clock.now();
-      const live = await tx.tasks.countLiveOf(input.tenantId);
-      if (live.queued >= ready.tenant.queuedMax) {
-        throw new RefusedInTransaction(
-          refuse('QUEUE_FULL', `At most ${ready.tenant.queuedMax} generations may wait at once.`),
-        );
-      }
-      const task = newTask(context, ready, now);
-      const inserted = await tx.tasks.insert(task, openingMessages(context, task, now), now);
-      // A concurrent first request with the same key committed before us: its task is the answer.
-      if (inserted === 'EXISTS') return 'LOST_RACE';
-      crashpoint('create.after_claim_before_reserve');
-      // The account's row is every generation's of the tenant: taken last, it is held for the length of the commit.
-      const [created] = await Promise.all([
-        tx.tasks.read(task.id),
-        recordVerdict(context, moderation, tx, task, ready.verdict, now),
-        ready.verdict.verdict === 'APPROVE' ? reserve(context, tx, task, now) : null,
-      ]);
-      crashpoint('create.before_commit');
-      if (created === null) throw new Error('The task just inserted cannot be read');
-      return { kind: 'CREATED', task: created };
-    })
+    .transact<CreateOutcome | 'LOST_RACE'>(
+      async (tx) => {
+        const now = context.clock.now();
+        const live = await tx.tasks.countLiveOf(input.tenantId);
+        if (live.queued >= ready.tenant.queuedMax) {
+          throw new RefusedInTransaction(
+            refuse('QUEUE_FULL', `At most ${ready.tenant.queuedMax} generations may wait at once.`),
+          );
+        }
+        const task = newTask(context, ready, now);
+        const inserted = await tx.tasks.insert(task, openingMessages(context, task, now), now);
+        // A concurrent first request with the same key committed before us: its task is the answer.
+        if (inserted === 'EXISTS') return 'LOST_RACE';
+        crashpoint('create.after_claim_before_reserve');
+        // The account's row is every generation's of the tenant: taken last, it is held for the length of the commit.
+        const [created] = await Promise.all([
+          tx.tasks.read(task.id),
+          recordVerdict(context, moderation, tx, task, ready.verdict, now),
+          ready.verdict.verdict === 'APPROVE' ? reserve(context, tx, task, now) : null,
+        ]);
+        crashpoint('create.before_commit');
+        if (created === null) throw new Error('The task just inserted cannot be read');
+        return { kind: 'CREATED', task: created };
+      },
+      { line: 'create', subject: `${input.tenantId} ${input.idempotencyKey}` },
+    )
     .catch((error: unknown) => {
       if (error instanceof RefusedInTransaction) return error.refusal;
       throw error;

@@ -30,26 +30,29 @@ export const recordObservation = async (
 ): Promise<'CREATED' | 'DUPLICATE'> => {
   const now = context.clock.now();
   const id = context.ids.next(now);
-  return context.uow.transact(async (tx) => {
-    const inserted = await tx.providerEvents.insert(
-      {
-        id,
-        providerId: sighting.providerId,
-        accountId: sighting.accountId,
-        source: sighting.source,
-        sourceEventId: sighting.sourceEventId ?? secondOf(sighting, digestOf(sighting)),
-        jobId: sighting.observation.jobId,
-        requestKey: sighting.observation.echoedRequestKey ?? sighting.requestKey,
-        observation: sighting.observation,
-        rawDigest: digestOf(sighting),
-        receivedAt: now,
-      },
-      new Date(now.getTime() + context.settings.orphanEventTtlMs),
-    );
-    crashpoint('observe.after_event_before_commit');
-    if (inserted === 'CREATED') await requestObservation(context, tx, id, null);
-    return inserted;
-  });
+  return context.uow.transact(
+    async (tx) => {
+      const inserted = await tx.providerEvents.insert(
+        {
+          id,
+          providerId: sighting.providerId,
+          accountId: sighting.accountId,
+          source: sighting.source,
+          sourceEventId: sighting.sourceEventId ?? secondOf(sighting, digestOf(sighting)),
+          jobId: sighting.observation.jobId,
+          requestKey: sighting.observation.echoedRequestKey ?? sighting.requestKey,
+          observation: sighting.observation,
+          rawDigest: digestOf(sighting),
+          receivedAt: now,
+        },
+        new Date(now.getTime() + context.settings.orphanEventTtlMs),
+      );
+      crashpoint('observe.after_event_before_commit');
+      if (inserted === 'CREATED') await requestObservation(context, tx, id, null);
+      return inserted;
+    },
+    { line: 'observe', subject: `${sighting.providerId} ${sighting.observation.jobId}` },
+  );
 };
 
 const secondOf = (sighting: Sighting, digest: string): string =>

@@ -262,55 +262,58 @@ const commitAttempt = async (
   },
   message: Envelope | null,
 ): Promise<Committed> =>
-  context.uow.transact<Committed>(async (tx) => {
-    const [first, task] = await Promise.all([
-      enter(context, tx, message),
-      tx.tasks.lock(claimed.task.id),
-    ]);
-    if (!first || task === null || task.status !== 'QUEUED') return 'NOT_WAITING';
-    const earlier = task.currentAttemptNo > 0 ? await tx.attempts.listOfTask(task.id) : [];
-    // The last guard against a second submit: no road of the table leads here, but a row may have been edited.
-    if (earlier.some(({ status }) => !mayPrecede(status))) {
-      context.log.error('an earlier attempt may be alive; nothing is sent', { taskId: task.id });
-      return 'NOT_WAITING';
-    }
-    if (!(await mayPassCircuit(context, tx, claimed.route))) return 'PROBED';
-    const { offer, account } = claimed.route;
-    // The newest need not be the current one: an earlier one may have been adopted, and have failed since.
-    const attemptNo = earlier.length + 1;
-    const requestKey = deps.requestKeyOf(task.id, attemptNo);
-    const [inserted, attempt] = await Promise.all([
-      tx.attempts.insert(
-        {
-          id: claimed.attemptId,
-          tenantId: task.tenantId,
-          taskId: task.id,
-          attemptNo,
-          providerId: offer.providerId,
-          accountId: account.id,
-          model: offer.providerModel,
-          requestKey,
-          callbackUrl: deps.callbackUrlOf(offer.providerId, requestKey),
-          sent: sentFactsOf(claimed),
-          slotToken: claimed.token,
-        },
-        context.clock.now(),
-      ),
-      tx.attempts.read(claimed.attemptId),
-    ]);
-    if (inserted === 'EXISTS') return 'NOT_WAITING';
-    const applied = await applyEvent(context, tx, {
-      task,
-      attempt,
-      event: { type: 'dispatch_claimed' },
-      origin: { source: 'scheduler' },
-      taskPatch: { selectedProvider: offer.providerId, selectedAccount: account.id },
-    });
-    // Rolled back as a whole: an attempt that its task does not know would be sent by whoever finds it.
-    if (!applied.moved) throw new Error(`Task ${task.id} did not take its new attempt`);
-    crashpoint('schedule.after_attempt_before_commit');
-    return 'DISPATCHED';
-  });
+  context.uow.transact<Committed>(
+    async (tx) => {
+      const [first, task] = await Promise.all([
+        enter(context, tx, message),
+        tx.tasks.lock(claimed.task.id),
+      ]);
+      if (!first || task === null || task.status !== 'QUEUED') return 'NOT_WAITING';
+      const earlier = task.currentAttemptNo > 0 ? await tx.attempts.listOfTask(task.id) : [];
+      // The last guard against a second submit: no road of the table leads here, but a row may have been edited.
+      if (earlier.some(({ status }) => !mayPrecede(status))) {
+        context.log.error('an earlier attempt may be alive; nothing is sent', { taskId: task.id });
+        return 'NOT_WAITING';
+      }
+      if (!(await mayPassCircuit(context, tx, claimed.route))) return 'PROBED';
+      const { offer, account } = claimed.route;
+      // The newest need not be the current one: an earlier one may have been adopted, and have failed since.
+      const attemptNo = earlier.length + 1;
+      const requestKey = deps.requestKeyOf(task.id, attemptNo);
+      const [inserted, attempt] = await Promise.all([
+        tx.attempts.insert(
+          {
+            id: claimed.attemptId,
+            tenantId: task.tenantId,
+            taskId: task.id,
+            attemptNo,
+            providerId: offer.providerId,
+            accountId: account.id,
+            model: offer.providerModel,
+            requestKey,
+            callbackUrl: deps.callbackUrlOf(offer.providerId, requestKey),
+            sent: sentFactsOf(claimed),
+            slotToken: claimed.token,
+          },
+          context.clock.now(),
+        ),
+        tx.attempts.read(claimed.attemptId),
+      ]);
+      if (inserted === 'EXISTS') return 'NOT_WAITING';
+      const applied = await applyEvent(context, tx, {
+        task,
+        attempt,
+        event: { type: 'dispatch_claimed' },
+        origin: { source: 'scheduler' },
+        taskPatch: { selectedProvider: offer.providerId, selectedAccount: account.id },
+      });
+      // Rolled back as a whole: an attempt that its task does not know would be sent by whoever finds it.
+      if (!applied.moved) throw new Error(`Task ${task.id} did not take its new attempt`);
+      crashpoint('schedule.after_attempt_before_commit');
+      return 'DISPATCHED';
+    },
+    { line: 'schedule', subject: claimed.task.id },
+  );
 
 /** A circuit that was open is tried with one submit: the others wait for what it comes to, or for its time to run out. */
 const mayPassCircuit = async (

@@ -6,7 +6,7 @@ import type { FlowContext } from '../flow-context';
 import { dispatchTask, type DispatchOutcome, type ScheduleDeps } from './dispatch-task';
 
 /** Dispatches under way at once within a pass: each waits for the database most of its time. */
-const PASS_PARALLEL = 4;
+const PASS_PARALLEL = 16;
 
 /**
  * Serves waiting tasks in fair order until nothing is due, the platform is full, or `limit` were tried. The queue is the

@@ -70,12 +70,14 @@ export const createSubmitConsumer =
         : await askBeforeSending(context, gateway, account, attempt, forgotten);
     const outcome = doubt ?? (await gateway.submit(account, request));
     crashpoint('submit.after_http_before_db');
-    const [first, applied] = await context.uow.transact((tx) =>
-      together(
-        tx.inbox.enter('provider', envelope.eventId, context.clock.now()),
-        // Not only the first time: whoever took the lease over meanwhile has closed the message, but never knew this answer.
-        recordSubmitOutcome(context, tx, attempt, outcome),
-      ),
+    const [first, applied] = await context.uow.transact(
+      (tx) =>
+        together(
+          tx.inbox.enter('provider', envelope.eventId, context.clock.now()),
+          // Not only the first time: whoever took the lease over meanwhile has closed the message, but never knew this answer.
+          recordSubmitOutcome(context, tx, attempt, outcome),
+        ),
+      { line: 'submit.record', subject: envelope.aggregateId },
     );
     if (applied !== null) await freeSlotAfterCommit(context, deps.slots, applied);
     crashpoint('submit.after_db_before_ack');
@@ -103,35 +105,38 @@ const openSubmit = async (
   parcel: Parcel,
 ): Promise<Opening> => {
   const { taskId, attemptId } = payloadOf(envelope, 'attempt.dispatch.requested');
-  return context.uow.transact<Opening>(async (tx) => {
-    const now = context.clock.now();
-    const [task, attempt, restoredAt] = await Promise.all([
-      tx.tasks.lock(taskId),
-      tx.attempts.lock(attemptId),
-      tx.lives.restoredAt(now),
-    ]);
-    if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
-    const mayBeSent = attempt.status === 'NEW' && task.status === 'DISPATCHING';
-    if (mayBeSent && parcel.kind === 'READY') {
-      const leaseUntil = new Date(now.getTime() + context.settings.submitLeaseMs);
-      const lease = { sentAt: now, leaseOwner: deps.bootId, leaseUntil };
-      const sending = await tx.attempts.patch(attempt, 'SENDING', lease, now);
-      return { kind: 'SEND', attempt: sending, parcel, forgotten: forgottenOf(task, restoredAt) };
-    }
-    if (attempt.status === 'SENDING' && attempt.leaseUntil !== null && attempt.leaseUntil > now) {
-      const reason = 'another worker is sending';
-      return {
-        kind: 'DONE',
-        consumed: { kind: 'RETRY', at: attempt.leaseUntil, reason },
-        applied: null,
-      };
-    }
-    if (!(await tx.inbox.enter('provider', envelope.eventId, now))) {
-      return { kind: 'DONE', consumed: { kind: 'DUPLICATE' }, applied: null };
-    }
-    const applied = await closeUnsent(context, tx, task, attempt, parcel);
-    return { kind: 'DONE', consumed: APPLIED, applied };
-  });
+  return context.uow.transact<Opening>(
+    async (tx) => {
+      const now = context.clock.now();
+      const [task, attempt, restoredAt] = await Promise.all([
+        tx.tasks.lock(taskId),
+        tx.attempts.lock(attemptId),
+        tx.lives.restoredAt(now),
+      ]);
+      if (task === null || attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
+      const mayBeSent = attempt.status === 'NEW' && task.status === 'DISPATCHING';
+      if (mayBeSent && parcel.kind === 'READY') {
+        const leaseUntil = new Date(now.getTime() + context.settings.submitLeaseMs);
+        const lease = { sentAt: now, leaseOwner: deps.bootId, leaseUntil };
+        const sending = await tx.attempts.patch(attempt, 'SENDING', lease, now);
+        return { kind: 'SEND', attempt: sending, parcel, forgotten: forgottenOf(task, restoredAt) };
+      }
+      if (attempt.status === 'SENDING' && attempt.leaseUntil !== null && attempt.leaseUntil > now) {
+        const reason = 'another worker is sending';
+        return {
+          kind: 'DONE',
+          consumed: { kind: 'RETRY', at: attempt.leaseUntil, reason },
+          applied: null,
+        };
+      }
+      if (!(await tx.inbox.enter('provider', envelope.eventId, now))) {
+        return { kind: 'DONE', consumed: { kind: 'DUPLICATE' }, applied: null };
+      }
+      const applied = await closeUnsent(context, tx, task, attempt, parcel);
+      return { kind: 'DONE', consumed: APPLIED, applied };
+    },
+    { line: 'submit.open', subject: taskId },
+  );
 };
 
 /** What becomes of an attempt that this message does not send; null when there is nothing to do. */

@@ -310,6 +310,7 @@ const closeHold = async (
 ): Promise<void> => {
   const outcome = await tx.money.closeHold({
     taskId: input.task.id,
+    tenantId: input.task.tenantId,
     settlement,
     attemptId: input.attempt?.id ?? null,
     settleEntryId: context.ids.next(now),

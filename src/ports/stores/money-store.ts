@@ -87,6 +87,8 @@ export interface MoneyStore {
    */
   closeHold(input: {
     readonly taskId: string;
+    /** Whose account it is: its place in the order of locks. */
+    readonly tenantId: string;
     readonly settlement: Settlement;
     readonly attemptId: string | null;
     readonly settleEntryId: string;

@@ -5,7 +5,7 @@ import { consume } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
 export const startBillingLoops = async (container: Container): Promise<Running[]> => [
-  consume(container, 'billing', 4, {
+  consume(container, 'billing', 16, {
     'billing.cost.observed': createCostConsumer(container.context),
     'billing.settlement.requested': createSettlementConsumer(container.context),
   }),

@@ -6,7 +6,7 @@ import type { Running } from '../../runtime/run-worker';
 export const startNotificationLoops = async (container: Container): Promise<Running[]> => {
   const announce = createNotificationConsumer(container.context, container.pubSub);
   return [
-    consume(container, 'notification', 16, {
+    consume(container, 'notification', 32, {
       'task.status.changed': announce,
       'asset.status.changed': announce,
     }),

@@ -5,7 +5,7 @@ import { consume } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
 export const startProviderLoops = async (container: Container): Promise<Running[]> => [
-  consume(container, 'provider', 16, {
+  consume(container, 'provider', 32, {
     'attempt.dispatch.requested': createSubmitConsumer(container.context, container.provider),
     'attempt.cancel.requested': createCancelConsumer(container.context, container.provider),
   }),

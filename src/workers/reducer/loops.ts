@@ -4,7 +4,7 @@ import { consume } from '../../runtime/parts';
 import type { Running } from '../../runtime/run-worker';
 
 export const startReducerLoops = async (container: Container): Promise<Running[]> => [
-  consume(container, 'reducer', 8, {
+  consume(container, 'reducer', 32, {
     'provider.status.observed': createReducer(container.context, container.slots),
   }),
 ];

@@ -7,7 +7,7 @@ import type { Running } from '../../runtime/run-worker';
 const PASS_MAX = 100;
 
 export const startSchedulerLoops = async (container: Container): Promise<Running[]> => [
-  consume(container, 'scheduler', 8, {
+  consume(container, 'scheduler', 16, {
     'generation.queued': createQueuedConsumer(container.context, container.schedule),
   }),
   loop(container, 'schedule-pass', bells.slots, 1_000, async () => {

@@ -36,6 +36,7 @@ const makeUndecided = async (): Promise<{ id: string; attemptId: string }> => {
   );
   await context.uow.stores.money.closeHold({
     taskId,
+    tenantId,
     settlement: {
       settleMicros: 0n,
       releaseMicros: 6_000_000n,

@@ -28,6 +28,7 @@ const openHold = async (
 const closeHold = (taskId: string, settlement: Settlement, attemptId: string | null = null) =>
   bench().stores.money.closeHold({
     taskId,
+    tenantId: newId(),
     settlement,
     attemptId,
     settleEntryId: newId(),

@@ -1,3 +1,4 @@
+import { lateralStatements } from '../../../src/adapters/postgres/joined-statements';
 import { loadStatements, parseStatement } from '../../../src/adapters/postgres/statements';
 import { useTestDatabase } from '../../support/database';
 
@@ -27,7 +28,7 @@ describe('the statements of the product', () => {
 
   it('are all understood by the database', async () => {
     const refusals: string[] = [];
-    for (const { name, text } of loadStatements().values()) {
+    for (const { name, text } of [...loadStatements().values(), ...lateralStatements()]) {
       // PREPARE takes no LOCK TABLE.
       if (text.startsWith('LOCK')) continue;
       await database()

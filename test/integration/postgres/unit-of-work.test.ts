@@ -131,13 +131,15 @@ describe('a collision', () => {
     const tenantId = await addTenant(bench());
     const [a, b] = [await addTask(bench(), tenantId), await addTask(bench(), tenantId)];
     let runs = 0;
+    let holders = 0;
     let bothHoldOne: () => void = () => undefined;
     const meet = new Promise<void>((resolve) => (bothHoldOne = resolve));
     const cross = (first: string, second: string, progress: number) =>
       bench().uow.transact(async (tx) => {
         runs += 1;
         await tx.tasks.lock(first);
-        if (runs === 2) bothHoldOne();
+        holders += 1;
+        if (holders === 2) bothHoldOne();
         await meet;
         await tx.tasks.lock(second);
         await tx.tasks.raiseProgress(first, progress);

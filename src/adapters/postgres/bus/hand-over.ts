@@ -5,6 +5,7 @@ import type { Log } from '../../../ports/log';
 import type { Delivery, HandOver, MessageBus, Taker } from '../../../ports/message-bus';
 import { groupsOf, type ConsumerGroup } from '../../../ports/messages';
 import { poolDatabase } from '../database';
+import { gather } from '../gather';
 import { run } from '../run-statement';
 
 export interface HandOverOptions {
@@ -35,6 +36,11 @@ export const createHandOver = (
 
   const hold = (eventIds: readonly string[], until: Date): Promise<unknown[]> =>
     run(db, 'hold-outbox-events-if-pending', { eventIds, until });
+
+  const markPublished = gather<readonly string[], null>(async (done) => {
+    await run(db, 'mark-published', { eventIds: done.flat(), now: clock.now() });
+    return done.map(() => null);
+  });
 
   /** The only group that reads it; a message of several readers has to be on the bus. */
   const takerOf = (type: Parameters<HandOver['holdUntil']>[0]): Taker | null => {
@@ -68,9 +74,7 @@ export const createHandOver = (
         const { held, fromBus } = sort(deliveries);
         await Promise.all([
           bus.acknowledge(group, fromBus),
-          ...(held.length === 0
-            ? []
-            : [run(db, 'mark-published', { eventIds: held, now: clock.now() })]),
+          ...(held.length === 0 ? [] : [markPublished(held)]),
         ]);
       },
       extend: async (group, deliveries, extendMs, now) => {

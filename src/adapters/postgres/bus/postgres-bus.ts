@@ -10,6 +10,7 @@ import {
 } from '../../../ports/messages';
 import type { GroupLag, WaitingMessages } from '../../../ports/waiting-messages';
 import { poolDatabase } from '../database';
+import { gather } from '../gather';
 import { run, runForOne } from '../run-statement';
 import { createLookBounds, queues, type LookBounds } from './look-bounds';
 
@@ -130,12 +131,16 @@ export const createPostgresBus = (options: PostgresBusOptions): WaitingMessages 
     log.error('message is dead', { group, eventId, deliveriesMax, error });
   };
 
+  const acknowledgeAll = gather<readonly Delivery[], null>(async (done) => {
+    await run(db, 'acknowledge-bus-messages-if-leased', handlesOf(done.flat()));
+    return done.map(() => null);
+  });
+
   return {
     publish,
     receive,
     acknowledge: async (_, deliveries) => {
-      if (deliveries.length === 0) return;
-      await run(db, 'acknowledge-bus-messages-if-leased', handlesOf(deliveries));
+      if (deliveries.length > 0) await acknowledgeAll(deliveries);
     },
     extend: async (_, deliveries, leaseMs, now) => {
       if (deliveries.length === 0) return 0;

@@ -1,2 +1,2 @@
 -- Attempts by their ids; unknown ids are missing from the answer.
-SELECT * FROM task_attempts WHERE id = ANY (:attemptIds::uuid[])
+SELECT * FROM task_attempts WHERE id = ANY (:attemptId::uuid[])

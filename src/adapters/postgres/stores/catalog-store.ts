@@ -9,7 +9,7 @@ import type {
   QuoteStore,
   Tenant,
 } from '../../../ports/stores/catalog-store';
-import type { Database } from '../database';
+import type { Database, Place } from '../database';
 import { toJson } from '../json-parameters';
 import { run, runForOne } from '../run-statement';
 
@@ -24,14 +24,21 @@ export const createCatalogStore = (db: Database): CatalogStore => ({
   listAccounts: () => run<AccountRow>(db, 'list-accounts', {}),
   readAccount: (accountId) => runForOne<AccountRow>(db, 'read-account', { accountId }),
   noteCircuit: async (accountId, failed, failuresMax, openUntil, now) => {
-    await run(db, 'note-circuit', { accountId, failed, failuresMax, openUntil, now });
+    const fate = { accountId, failed, failuresMax, openUntil, now };
+    await run(db, 'note-circuit', fate, placeOf(accountId));
   },
-  claimProbe: async (accountId, until, now) =>
-    (await run(db, 'claim-circuit-probe-if-half-open', { accountId, until, now })).length > 0,
+  claimProbe: async (accountId, until, now) => {
+    const probe = { accountId, until, now };
+    const place = placeOf(accountId);
+    return (await run(db, 'claim-circuit-probe-if-half-open', probe, place)).length > 0;
+  },
   shrinkAccount: async (accountId, until, settledBefore, now) => {
-    await run(db, 'shrink-account-if-throttled', { accountId, until, settledBefore, now });
+    const shrunk = { accountId, until, settledBefore, now };
+    await run(db, 'shrink-account-if-throttled', shrunk, placeOf(accountId));
   },
 });
+
+const placeOf = (accountId: string): Place => ({ rank: 'PROVIDER_ACCOUNT', key: accountId });
 
 export const createCatalogSwitches = (db: Database): CatalogSwitches => ({
   lockProvider: (providerId) => runForOne<Provider>(db, 'lock-provider', { providerId }),

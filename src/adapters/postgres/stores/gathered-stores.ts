@@ -12,6 +12,12 @@ interface Entry {
   readonly now: Date;
 }
 
+interface Hold {
+  readonly attemptId: string;
+  readonly until: Date;
+  readonly now: Date;
+}
+
 /**
  * The same stores, for use outside a transaction, where each statement is a commit of its own: what many workers ask at the
  * same moment is asked in one statement.
@@ -24,12 +30,20 @@ export const gatherReads = (db: Database, stores: Stores): Stores => {
       request: { ...row.body, prompt: row.prompt },
     })),
   );
-  const readAttempt = gatherById<Attempt>((attemptIds) => run(db, 'read-attempts', { attemptIds }));
+  const readAttempt = gatherById<Attempt>((attemptId) => run(db, 'read-attempts', { attemptId }));
   const readAsset = gatherById(stores.assets.readMany);
   const countWaiting = gather<Date, number>(async (instants) => {
     const latest = new Date(Math.max(...instants.map((each) => each.getTime())));
     const waiting = await stores.tasks.countWaiting(latest);
     return instants.map(() => waiting);
+  });
+  const holdAll = gather<Hold, null>(async (holds) => {
+    await run(db, 'hold-attempts-if-shorter', {
+      attemptId: holds.map(({ attemptId }) => attemptId),
+      until: holds.map(({ until }) => until),
+      now: holds.map(({ now }) => now),
+    });
+    return holds.map(() => null);
   });
   const enterAll = gather<Entry, boolean>((entries) => enterInbox(db, entries));
   return {
@@ -40,7 +54,13 @@ export const gatherReads = (db: Database, stores: Stores): Stores => {
       countWaiting,
       readRequest: async (taskId) => (await readRequest(taskId))?.request ?? null,
     },
-    attempts: { ...stores.attempts, read: readAttempt },
+    attempts: {
+      ...stores.attempts,
+      read: readAttempt,
+      hold: async (attemptId, until, now) => {
+        await holdAll({ attemptId, until, now });
+      },
+    },
     assets: { ...stores.assets, read: readAsset },
     inbox: { ...stores.inbox, enter: (group, eventId, now) => enterAll({ group, eventId, now }) },
   };
@@ -55,9 +75,9 @@ interface RequestRow {
 /** Of two equal entries in one batch the first is the first. */
 const enterInbox = async (db: Database, entries: readonly Entry[]): Promise<boolean[]> => {
   const rows = await run<{ consumerGroup: string; eventId: string }>(db, 'enter-inbox-many', {
-    consumerGroups: entries.map(({ group }) => group),
-    eventIds: entries.map(({ eventId }) => eventId),
-    now: entries[0]?.now ?? null,
+    consumerGroup: entries.map(({ group }) => group),
+    eventId: entries.map(({ eventId }) => eventId),
+    now: entries.map(({ now }) => now),
   });
   const entered = new Set(rows.map(keyOf));
   return entries.map(({ group, eventId }) =>

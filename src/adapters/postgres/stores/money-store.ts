@@ -16,7 +16,7 @@ import {
   type Refunded,
   type SpendLimit,
 } from '../../../ports/stores/money-store';
-import type { Database } from '../database';
+import type { Database, Place } from '../database';
 import { isLockTimeout } from '../database-errors';
 import { run, runForOne, runForOnly, type Parameters } from '../run-statement';
 import { createSpendLimitStore } from './spend-limits';
@@ -68,14 +68,19 @@ const createHoldStore = (db: Database, { waitMs, settlesLater }: LedgerAccess): 
     openHold: (input) =>
       tellingTimeouts(LedgerUnavailableError, async () => {
         for (;;) {
-          const { kind, leftMicros } = await runForOnly<OpenHoldRow>(db, 'open-hold', {
-            ...input,
-            amountMicros: positive(input.amountMicros),
-            businessKey: ledgerKeys.reserve(input.taskId),
-            reason: 'GENERATION',
-            actor: SYSTEM_ACTOR,
-            unit: UNIT,
-          });
+          const { kind, leftMicros } = await runForOnly<OpenHoldRow>(
+            db,
+            'open-hold',
+            {
+              ...input,
+              amountMicros: positive(input.amountMicros),
+              businessKey: ledgerKeys.reserve(input.taskId),
+              reason: 'GENERATION',
+              actor: SYSTEM_ACTOR,
+              unit: UNIT,
+            },
+            accountOf(input.tenantId),
+          );
           if (kind === 'BUDGET_EXCEEDED' || kind === 'KEY_SPEND_LIMIT_EXCEEDED') {
             return { kind, leftMicros: leftMicros ?? 0n };
           }
@@ -85,18 +90,23 @@ const createHoldStore = (db: Database, { waitMs, settlesLater }: LedgerAccess): 
     readHold: (taskId) => runForOne<Hold>(db, 'read-hold', { taskId }),
     readHoldToSettle: (taskId) =>
       runForOne<Hold>(db, 'read-hold-to-settle', { taskId, ledgerWait }),
-    closeHold: async ({ settlement, ...input }) => {
+    closeHold: async ({ settlement, tenantId, ...input }) => {
       const outcome = await tellingTimeouts(SettlementBlockedError, () =>
-        outcomeOf<CloseHoldOutcome | 'AMOUNTS_DIFFER'>(db, 'close-hold', {
-          ...input,
-          settleMicros: positive(settlement.settleMicros),
-          releaseMicros: positive(settlement.releaseMicros),
-          reason: settlement.reason,
-          settleKey: ledgerKeys.settle(input.taskId),
-          releaseKey: ledgerKeys.release(input.taskId),
-          actor: SYSTEM_ACTOR,
-          unit: UNIT,
-        }),
+        outcomeOf<CloseHoldOutcome | 'AMOUNTS_DIFFER'>(
+          db,
+          'close-hold',
+          {
+            ...input,
+            settleMicros: positive(settlement.settleMicros),
+            releaseMicros: positive(settlement.releaseMicros),
+            reason: settlement.reason,
+            settleKey: ledgerKeys.settle(input.taskId),
+            releaseKey: ledgerKeys.release(input.taskId),
+            actor: SYSTEM_ACTOR,
+            unit: UNIT,
+          },
+          accountOf(tenantId),
+        ),
       );
       if (outcome === 'AMOUNTS_DIFFER') {
         throw new RangeError(`The settlement of ${input.taskId} is not the whole of its hold`);
@@ -163,7 +173,11 @@ const outcomeOf = async <Outcome>(
   db: Database,
   statement: string,
   parameters: Parameters,
-): Promise<Outcome> => (await runForOnly<{ outcome: Outcome }>(db, statement, parameters)).outcome;
+  place?: Place,
+): Promise<Outcome> =>
+  (await runForOnly<{ outcome: Outcome }>(db, statement, parameters, place)).outcome;
+
+const accountOf = (tenantId: string): Place => ({ rank: 'ACCOUNT', key: tenantId });
 
 /** A negative amount would turn a movement round; it is a defect of the caller. */
 const positive = (amountMicros: bigint): bigint => {

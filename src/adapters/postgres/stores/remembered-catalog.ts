@@ -13,14 +13,16 @@ export const rememberCatalog = (uow: UnitOfWork, clock: Clock, ageMsMax: number)
   const remembered = rememberReads(uow.stores.catalog, clock, ageMsMax);
   return {
     stores: { ...uow.stores, catalog: remembered.catalog },
-    transact: async (work) => {
+    transact: async (work, sharing) => {
       let switched = false;
-      const result = await uow.transact((tx) =>
-        work(
-          noticing(tx, () => {
-            switched = true;
-          }),
-        ),
+      const result = await uow.transact(
+        (tx) =>
+          work(
+            noticing(tx, () => {
+              switched = true;
+            }),
+          ),
+        sharing,
       );
       if (switched) remembered.forget();
       return result;

@@ -22,7 +22,7 @@ export const createTaskStore = (
 ): TaskStore => ({
   ...createTaskWriter(db, outgoing, ledgerWaitMs),
   read: (taskId) => runForOne<Task>(db, 'read-task', { taskId }),
-  lock: (taskId) => runForOne<Task>(db, 'lock-task', { taskId }),
+  lock: (taskId) => runForOne<Task>(db, 'lock-task', { taskId }, { rank: 'TASK', key: taskId }),
   findByIdempotencyKey: (tenantId, key) =>
     runForOne<Task>(db, 'find-task-by-idempotency-key', { tenantId, key }),
   readRequest: async (taskId) => {
