@@ -55,6 +55,10 @@ export const createPool = (options: PoolOptions): Pool => {
       ? { enable_seqscan: 'off', enable_bitmapscan: 'off', enable_sort: 'off' }
       : {}),
   };
+  // Each statement is planned once a session and not five times and more: planning cost more than a short statement does, most of
+  // all after a restart of the server. Statements therefore name a status in their text, never by a parameter, where a partial
+  // index is to serve them.
+  const plans = { plan_cache_mode: 'force_generic_plan' };
   const pool = new Pool({
     connectionString: options.connectionString,
     max: options.max,
@@ -63,7 +67,7 @@ export const createPool = (options: PoolOptions): Pool => {
     keepAlive: true,
     pipeline: true,
     types: rowTypes,
-    ...(behindPooler ? {} : { ...session, options: asOptions(modes) }),
+    ...(behindPooler ? {} : { ...session, options: asOptions({ ...modes, ...plans }) }),
   });
   if (behindPooler) transactionSettings.set(pool, asStatements({ ...session, ...modes }));
   translateRejections(pool, 'query');
