@@ -8,6 +8,9 @@ const log = createConsoleLog((line) => process.stdout.write(`${line}\n`));
 
 const main = async (): Promise<void> => {
   const config = readConfig();
+  process.stdout.write(
+    'Starting the database and the processes: some seconds, the first time longer …\n',
+  );
   const platform = await startPlatform({ config, log, anyPort: false });
   onStopSignal(config.drainMs * 3, platform.stop);
   printWelcome(platform);

@@ -11,7 +11,7 @@ import type {
   GenerationWaiting,
   Playback,
 } from './generation-parts';
-import { NEXT_STEPS } from './generation-words';
+import { A_PERSON_DECIDES, NEXT_STEPS } from './generation-words';
 import { signUrl } from './signed-url';
 
 const keyOf = ({ tenantId, id }: Task) => ({ tenantId, id });
@@ -71,6 +71,7 @@ export const waitingOf = async (
 };
 
 export const nextStepOf = async (context: ApiContext, task: Task): Promise<string> => {
+  if (task.needsOperator) return A_PERSON_DECIDES;
   if (task.status !== 'SUCCEEDED') return NEXT_STEPS[task.status];
   const outputs = await context.loaders.outputsOfTask.load(keyOf(task));
   return outputs.some(({ status }) => status === 'IN_REVIEW')

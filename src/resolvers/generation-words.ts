@@ -43,6 +43,9 @@ export const CancelOutcomeEnum = enumType<CancelOutcomeWord>(
   },
 );
 
+/** Whatever the status: nothing moves until somebody has looked. */
+export const A_PERSON_DECIDES = 'A person decides how it goes on.';
+
 /** What happens next, in one sentence for people. */
 export const NEXT_STEPS: Readonly<Record<TaskStatus, string>> = {
   CREATED: 'The request is checked.',

@@ -81,7 +81,7 @@ export const RETRY_BUDGETS = {
     needsPerson: true,
   },
   notify: {
-    triesMax: 10,
+    triesMax: 20,
     waitMsMax: 60 * MINUTE_MS,
     backoffMsBase: 1_000,
     backoffMsCap: 5 * MINUTE_MS,

@@ -58,7 +58,7 @@ export const adjustCredits = async (
   );
   const told = namingNotFound(
     acted,
-    refuse('SUBJECT_NOT_FOUND', 'There is no such account or attempt.', 'subject'),
+    refuse('SUBJECT_NOT_FOUND', 'There is no such account or attempt.', 'subjectId'),
   );
   return told.kind === 'REFUSED' ? told : { kind: 'ADJUSTED', ...told.result };
 };
@@ -125,7 +125,7 @@ const refusalOf = (
 ): Refusal<AdjustRefusal> => {
   switch (outcome) {
     case 'NO_ACCOUNT':
-      return refuse('SUBJECT_NOT_FOUND', 'The tenant has no account.', 'subject');
+      return refuse('SUBJECT_NOT_FOUND', 'The tenant has no account.', 'subjectId');
     case 'CONFLICT':
       return refuse(
         'REFERENCE_CONFLICT',

@@ -27,7 +27,8 @@ export const createReconcileConsumer =
     const { attemptId } = payloadOf(envelope, 'attempt.reconcile.requested');
     const attempt = await context.uow.stores.attempts.read(attemptId);
     if (attempt === null) throw new Error(`Attempt ${attemptId} is not there`);
-    const outcome = isUnknown(attempt) ? await ask(context, deps, attempt) : null;
+    const isDue = isUnknown(attempt) && !isPlannedLater(context, attempt);
+    const outcome = isDue ? await ask(context, deps, attempt) : null;
     crashpoint('reconcile.after_list_before_db');
     const { consumed, result } = await consumeOnce(context, 'reconciler', envelope, async (tx) =>
       outcome === null ? null : recordOutcome(context, tx, attempt, outcome),
@@ -36,6 +37,19 @@ export const createReconcileConsumer =
     if (result !== null) await freeSlotAfterCommit(context, deps.slots, result);
     return consumed;
   };
+
+/**
+ * Each question plans the next one. One that comes long before the planned one is a repeat whose dedup row is gone: would it plan one
+ * of its own, a replayed topic would double the questions for as long as the attempt is watched.
+ */
+const isPlannedLater = (context: FlowContext, { reconcileTries, leaseUntil }: Attempt): boolean => {
+  if (reconcileTries === 0 || leaseUntil === null) return false;
+  const plannedMs = leaseUntil.getTime() - context.settings.stuckAfterMs;
+  return plannedMs - context.clock.now().getTime() > EARLY_MS;
+};
+
+/** Clocks differ a little: rather two questions than none. */
+const EARLY_MS = 10_000;
 
 const isUnknown = (attempt: Attempt): boolean =>
   attempt.jobId === null && (attempt.status === 'UNKNOWN' || isWatched(attempt));

@@ -24,7 +24,8 @@ import { parsePublicId } from '../public-id';
 import { actorOf } from '../operator/order';
 import { MoneyScalar } from '../scalars';
 import { userErrorType } from '../user-error';
-import { REFERENCE_CHARS_MAX, TEXT_CHARS_MAX } from './text-limits';
+import { IsReference } from './reference';
+import { TEXT_CHARS_MAX } from './text-limits';
 
 const AdjustmentDirectionEnum = enumType<'CREDIT' | 'DEBIT'>(
   'AdjustmentDirection',
@@ -66,7 +67,7 @@ export class CreditsAdjustInput {
   amount!: bigint;
 
   @Field(() => String, { description: 'A letter or ticket: each counts once for its subject.' })
-  @Length(1, REFERENCE_CHARS_MAX)
+  @IsReference()
   reference!: string;
 
   @Field(() => String, { description: 'For the ledger and the audit log.' })

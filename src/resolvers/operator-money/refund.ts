@@ -20,7 +20,8 @@ import { toUuid } from '../public-id';
 import { actorOf } from '../operator/order';
 import { MoneyScalar } from '../scalars';
 import { userErrorType } from '../user-error';
-import { REFERENCE_CHARS_MAX, TEXT_CHARS_MAX } from './text-limits';
+import { IsReference } from './reference';
+import { TEXT_CHARS_MAX } from './text-limits';
 
 const CreditsRefundErrorCode = enumType<RefundRefusal>(
   'CreditsRefundErrorCode',
@@ -56,7 +57,7 @@ export class CreditsRefundInput {
     description:
       'A ticket or the like: a repeat under it changes nothing. Without one each call is a refund of its own.',
   })
-  @Length(1, REFERENCE_CHARS_MAX)
+  @IsReference()
   reference?: string | null;
 
   @Field(() => String, { description: 'For the ledger and the audit log.' })

@@ -1,4 +1,3 @@
-import { Length, NotContains } from 'class-validator';
 import {
   Arg,
   Authorized,
@@ -16,6 +15,7 @@ import type { ApiContext } from '../api-context';
 import { Balance } from '../balance';
 import { enumType } from '../enum-type';
 import { moneyAnswer } from '../money-answer';
+import { IsReference } from '../operator-money/reference';
 import { toUuid } from '../public-id';
 import { MoneyScalar } from '../scalars';
 import { userErrorType } from '../user-error';
@@ -47,8 +47,7 @@ export class CreditsGrantInput extends OrderInput {
   amount!: bigint;
 
   @Field(() => String, { description: 'A payment or ticket: each counts once for an account.' })
-  @Length(1, 200)
-  @NotContains('\0')
+  @IsReference()
   reference!: string;
 }
 

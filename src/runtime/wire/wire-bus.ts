@@ -5,6 +5,7 @@ import { createPostgresBus } from '../../adapters/postgres/bus/postgres-bus';
 import type { Pool } from '../../adapters/postgres';
 import { createOutboxRelayStore } from '../../adapters/postgres/stores/outbox-relay-store';
 import { createRocketmqBus } from '../../adapters/rocketmq/rocketmq-bus';
+import { RETRY_BUDGETS } from '../../domain/scheduling/retry-budget';
 import { createOutboxRelay } from '../../flow/relay/relay-outbox';
 import { ringGroups } from '../../flow/relay/ring-groups';
 import type { Clock } from '../../ports/clock';
@@ -16,7 +17,7 @@ import type { GroupLag } from '../../ports/waiting-messages';
 import type { Config } from '../config';
 import type { HealthChecks } from '../health/health-checks';
 
-const DELIVERIES_MAX = 20;
+const DELIVERIES_MAX = RETRY_BUDGETS.notify.triesMax;
 
 export interface WiredBus {
   readonly bus: MessageBus;

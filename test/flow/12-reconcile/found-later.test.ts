@@ -199,6 +199,32 @@ describe('the silence of a provider’s list', () => {
     expect(await flow.history(id)).toContain('earlier_attempt_job_found');
   });
 
+  it('is asked about no oftener after the whole topic came again and its dedup rows were gone', async () => {
+    const flow = await open();
+    await flow.look('UPDATE providers SET create_settles_ms = 0');
+    const { id } = await flow.submit({ fault: 'not_created_lost' });
+    await flow.look(`UPDATE generation_tasks SET schedule_at = schedule_at + interval '1 year'`);
+    await ask(flow, 240_000);
+    const { id: attemptId, status, reconcileTries } = (await flow.attempts(id))[0] as Attempt;
+    expect(status).toBe('FAILED_BEFORE_ACCEPT');
+    await flow.look('DELETE FROM inbox_dedup');
+    await flow.look('DELETE FROM bus_messages');
+    const planned = `SELECT id FROM outbox_events WHERE aggregate_id = '${attemptId}' AND status = 'PENDING'
+      AND type = 'attempt.reconcile.requested'`;
+    expect(await flow.look(planned)).toHaveLength(1);
+    await flow.look(
+      `UPDATE outbox_events SET status = 'PENDING', published_at = NULL, available_at = $1
+       WHERE status = 'PUBLISHED' AND type = 'attempt.reconcile.requested'`,
+      [flow.clock.now()],
+    );
+    expect((await flow.look(planned)).length).toBeGreaterThan(3);
+    await flow.drain(['scheduler']);
+    expect(await flow.look(planned)).toHaveLength(1);
+    expect((await flow.attempts(id))[0]?.reconcileTries).toBe(reconcileTries);
+    await ask(flow, 120_000);
+    expect((await flow.attempts(id))[0]?.reconcileTries).toBeGreaterThan(reconcileTries);
+  });
+
   it('does not end the watch of one that was given up for lost', async () => {
     const flow = await open();
     await flow.look('UPDATE providers SET create_settles_ms = 0');

@@ -30,6 +30,45 @@ const create = async (key: string) =>
   (await running().ask(CREATE, { input: { ...REQUEST, idempotencyKey: key } })).data
     .generationCreate;
 
+describe('a reference', () => {
+  const attempts: [
+    string,
+    (reference: string) => Promise<{ readonly errors: readonly unknown[] }>,
+  ][] = [
+    ['of an adjustment', (reference) => adjust({ subjectId: tenant(), reference })],
+    [
+      'of a grant',
+      (reference) =>
+        running().ask(
+          'mutation ($input: CreditsGrantInput!) { creditsGrant(input: $input) { repeated } }',
+          { input: { tenantId: tenant(), amount: '1', reason: 'why', reference } },
+        ),
+    ],
+    [
+      'of a refund',
+      (reference) =>
+        running().ask(
+          'mutation ($input: CreditsRefundInput!) { creditsRefund(input: $input) { repeated } }',
+          {
+            input: {
+              ...{ generationId: 'gen_00000000000000000000000000', amount: '1', reason: 'why' },
+              reference,
+            },
+          },
+        ),
+    ],
+  ];
+  it.each(attempts)('%s has something to be seen', async (_, send) => {
+    for (const reference of ['  ', '\u200b', 'a\0b', '', 'x'.repeat(201)]) {
+      const answer = await send(reference);
+      expect([reference, answer.errors]).toMatchObject([
+        reference,
+        [{ extensions: { code: 'BAD_USER_INPUT' } }],
+      ]);
+    }
+  });
+});
+
 describe('an adjustment', () => {
   it('goes both ways, once a reference, and shows in the ledger with reason and actor', async () => {
     const answer = await adjust({ subjectId: tenant(), amount: '2.5' });

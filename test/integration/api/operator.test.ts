@@ -298,12 +298,14 @@ describe('the lists', () => {
       [toUuid('generation', stuck)],
     );
     const { data } = await api().ask(
-      `{ generationsInReview { nodes { id prompt } } generationsNeedingOperator { nodes { id needsOperator } } }`,
+      `{ generationsInReview { nodes { id prompt } } generationsNeedingOperator { nodes { id needsOperator nextStep } } }`,
     );
     expect(data.generationsInReview.nodes).toEqual([
       { id: reviewed, prompt: 'A nude statue by the sea' },
     ]);
-    expect(data.generationsNeedingOperator.nodes).toEqual([{ id: stuck, needsOperator: true }]);
+    expect(data.generationsNeedingOperator.nodes).toEqual([
+      { id: stuck, needsOperator: true, nextStep: 'A person decides how it goes on.' },
+    ]);
   });
 
   it('hold dead messages of outbox and bus, from either end, and a replay brings them back', async () => {
