@@ -1,4 +1,5 @@
 import { readDisturbOptions, runDisturbBench } from './disturb/run-disturb-bench';
+import { readFetchOptions, runFetchBench } from './fetch/run-fetch-bench';
 import { runFlowBench } from './flow/run-flow-bench';
 import { readFlowOptions } from './flow/flow-options';
 import { readRelayOptions, runRelayBench } from './relay/run-relay-bench';
@@ -9,6 +10,7 @@ const USAGE = [
   'npm run bench -- disturb [--short] [--hold-seconds S] [--pairs N]',
   'npm run bench -- reconcile [--short]',
   'npm run bench -- relay [--short] [--without-rocketmq]',
+  'npm run bench -- fetch [--short] [--mib N] [--pairs N] [--without-s3]',
 ].join('\n');
 
 const main = async (): Promise<void> => {
@@ -17,6 +19,7 @@ const main = async (): Promise<void> => {
   else if (name === 'disturb') await runDisturbBench(readDisturbOptions(rest));
   else if (name === 'reconcile') await runReconcileBench(readReconcileOptions(rest));
   else if (name === 'relay') await runRelayBench(readRelayOptions(rest));
+  else if (name === 'fetch') await runFetchBench(readFetchOptions(rest));
   else throw new Error(`Usage: ${USAGE}`);
 };
 
