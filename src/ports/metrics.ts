@@ -118,6 +118,11 @@ export const METRICS = {
     help: 'Age of the oldest message that should have left; new generations are refused past AIVEDIO_RELAY_LAG_REFUSE_MS.',
     labels: [],
   },
+  aivedio_outbox_unknown_messages: {
+    kind: 'gauge',
+    help: 'Messages of types that this version does not know; they wait for one that does, and hold nothing up.',
+    labels: [],
+  },
   aivedio_mq_consumer_lag: {
     kind: 'gauge',
     help: 'Messages that are due and that the group has not taken, on the bus of the database.',

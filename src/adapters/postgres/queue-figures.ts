@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 
+import { MESSAGE_TYPES } from '../../ports/messages';
 import type { Figure, GaugeName } from '../../ports/metrics';
 import { poolDatabase } from './database';
 import { run } from './run-statement';
@@ -15,6 +16,7 @@ export const QUEUE_FIGURES: readonly GaugeName[] = [
   'aivedio_submit_unknown_count',
   'aivedio_provider_jobs_limit',
   'aivedio_outbox_oldest_age_seconds',
+  'aivedio_outbox_unknown_messages',
   'aivedio_mq_consumer_lag',
   'aivedio_orphan_object_count',
   'aivedio_open_findings',
@@ -24,5 +26,5 @@ export const QUEUE_FIGURES: readonly GaugeName[] = [
 /** All queue-like figures in one statement. */
 export const createQueueFigures = (pool: Pool): ((now: Date) => Promise<readonly Figure[]>) => {
   const db = poolDatabase(pool);
-  return (now) => run<Figure>(db, 'read-queue-figures', { now });
+  return (now) => run<Figure>(db, 'read-queue-figures', { now, types: MESSAGE_TYPES });
 };

@@ -20,7 +20,7 @@ export type OutputRefusal = 'NOT_WAITING_FOR_OPERATOR';
 
 /**
  * A person decides an output whose bytes differ from those that stand at its key. Nothing is overwritten: the next raw
- * generation has a key of its own, and the old bytes stay for the audit. The job is never run again.
+ * generation has a key of its own, and the old bytes stay until the sweep of orphans takes them. The job is never run again.
  */
 export const decideOutput = (
   context: FlowContext,

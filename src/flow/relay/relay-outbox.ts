@@ -152,11 +152,12 @@ export const createOutboxRelay = (options: OutboxRelayOptions): OutboxMover => {
   };
 
   const lag: OutboxMover['lag'] = async (now) => {
-    const [pendingMs, openWrite] = await Promise.all([
+    const [pendingMs, openWrite, unknown] = await Promise.all([
       store.oldestPendingAgeMs(now),
       store.longestOpenWrite(),
+      store.countUnknown(),
     ]);
-    return { pendingMs, openWrite };
+    return { pendingMs, openWrite, unknown };
   };
 
   return { moveBatch, lag, nextDueAt };

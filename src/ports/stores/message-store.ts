@@ -60,7 +60,13 @@ export interface OpenWrite {
   readonly openMs: number;
 }
 
-/** The outbox as the relay sees it. */
+/** Pending messages of a type that this version does not know; they are left to the version that does. */
+export interface UnknownMessages {
+  readonly type: string;
+  readonly count: number;
+}
+
+/** The outbox as the relay sees it: messages of types that this version knows, and nothing else. */
 export interface OutboxRelayStore {
   /** Leases pending rows that are due, by row and never by a cursor, oldest first. */
   claim(
@@ -78,6 +84,7 @@ export interface OutboxRelayStore {
   /** Age of the oldest pending due row in milliseconds; 0 when none. */
   oldestPendingAgeMs(now: Date): Promise<number>;
   longestOpenWrite(): Promise<OpenWrite | null>;
+  countUnknown(): Promise<UnknownMessages[]>;
   nextDueAt(): Promise<Date | null>;
 }
 
@@ -85,6 +92,11 @@ export interface OutboxRelayStore {
 export interface OutboxMover {
   moveBatch(now: Date, limit: number): Promise<number>;
   /** How far the outbox is behind: the oldest message that is due, and the oldest open transaction that has written. */
-  lag(now: Date): Promise<{ readonly pendingMs: number; readonly openWrite: OpenWrite | null }>;
+  lag(now: Date): Promise<{
+    readonly pendingMs: number;
+    readonly openWrite: OpenWrite | null;
+    /** By type; no part of the lag. */
+    readonly unknown: readonly UnknownMessages[];
+  }>;
   nextDueAt(): Promise<Date | null>;
 }

@@ -1,4 +1,4 @@
-import { watchRelayLag } from '../../flow/relay/watch-lag';
+import { createRelayLagWatch } from '../../flow/relay/watch-lag';
 import { bells } from '../../runtime/bells';
 import type { Container } from '../../runtime/container';
 import { loop } from '../../runtime/parts';
@@ -11,6 +11,7 @@ const LAG_LOOK_MS = 10_000;
 
 export const startOutboxRelayLoops = async (container: Container): Promise<Running[]> => {
   const { mover, context } = container;
+  const watchLag = createRelayLagWatch(context, mover);
   let dueAt: Date | null = null;
   let lookAt = new Date(0);
   return [
@@ -26,7 +27,7 @@ export const startOutboxRelayLoops = async (container: Container): Promise<Runni
       return { busy: moved === BATCH, dueAt: dueAt !== null && dueAt < lookAt ? dueAt : lookAt };
     }),
     loop(container, 'relay-lag', null, LAG_LOOK_MS, async () => {
-      await watchRelayLag(context, mover);
+      await watchLag();
       return { busy: false, dueAt: null };
     }),
   ];

@@ -100,6 +100,23 @@ export const describeOutboxMover = (
       expect([...received].sort()).toEqual([...written].sort());
     });
 
+    it('leaves a type that this version does not know to the version that does, and is not late for it', async () => {
+      const [unknown] = await setup().add(1);
+      const [known] = await setup().add(1);
+      await setup().database.pool.query(
+        `UPDATE outbox_events SET type = 'from.tomorrow' WHERE id = $1`,
+        [unknown],
+      );
+      const mover = openMover();
+      expect(await mover.moveBatch(NOW, 10)).toBe(1);
+      expect(await mover.nextDueAt()).toBeNull();
+      expect(await setup().statuses()).toEqual({ [unknown!]: 'PENDING', [known!]: 'PUBLISHED' });
+      expect(await mover.lag(after(3_600_000))).toMatchObject({
+        pendingMs: 0,
+        unknown: [{ type: 'from.tomorrow', count: 1 }],
+      });
+    });
+
     it('tells which groups have something new', async () => {
       const told: (readonly string[])[] = [];
       const mover = openMover((groups) => told.push(groups));

@@ -15,18 +15,6 @@ const openMover: Parameters<typeof describeOutboxMover>[2] = (onMoved) =>
 describeOutboxMover('Postgres alone', () => setup, openMover);
 
 describe('the Postgres outbox mover', () => {
-  it('leaves a type that this version does not know to the version that does', async () => {
-    const [unknown] = await setup.add(1);
-    const [known] = await setup.add(1);
-    await setup.database.pool.query(
-      `UPDATE outbox_events SET type = 'from.tomorrow' WHERE id = $1`,
-      [unknown],
-    );
-    expect(await openMover().moveBatch(NOW, 10)).toBe(1);
-    expect(await openMover().nextDueAt()).toBeNull();
-    expect(await setup.statuses()).toEqual({ [unknown!]: 'PENDING', [known!]: 'PUBLISHED' });
-  });
-
   it('moves and marks in one step: what fails in between leaves both as they were', async () => {
     const [id] = await setup.add(1);
     await setup.database.pool.query(

@@ -65,4 +65,16 @@ describe('when the outbox is older than its threshold', () => {
       (await create(api, api.token)).status === 202 ? true : null,
     );
   });
+
+  it('by messages of a newer version alone nobody is refused', async () => {
+    const api = await open({ refuseMs: REFUSE_MS, tenant: { tier: 'FREE' } });
+    // What a rollback leaves; the gate has not looked yet.
+    await api.database.pool.query(
+      `INSERT INTO outbox_events (id, aggregate_type, aggregate_id, aggregate_version, type, schema_version, trace_id, payload,
+         status, available_at, occurred_at)
+       VALUES ($1, 'generation', $1, 1, 'from.tomorrow', 1, 'trace-1', '{}', 'PENDING', $2, $2)`,
+      [randomUUID(), new Date(Date.now() - REFUSE_MS * 10)],
+    );
+    expect((await create(api, api.token)).status).toBe(202);
+  });
 });

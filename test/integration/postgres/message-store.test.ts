@@ -1,3 +1,4 @@
+import { createQueueFigures } from '../../../src/adapters/postgres/queue-figures';
 import { createOutboxRelayStore } from '../../../src/adapters/postgres/stores/outbox-relay-store';
 import { createPartitionStore } from '../../../src/adapters/postgres/stores/partition-store';
 import type { OutboxRelayStore } from '../../../src/ports/stores/message-store';
@@ -126,10 +127,10 @@ describe('the outbox', () => {
     ).toEqual([{ status: 'DEAD', publish_attempts: 3, last_error: 'failure 3' }]);
   });
 
-  it('buries what no reader understands instead of stopping before it', async () => {
+  it('buries what nobody can read instead of stopping before it', async () => {
     const broken = await send(bench().stores, at(0));
     const sound = await send(bench().stores, at(1));
-    await bench().look("UPDATE outbox_events SET type = 'of.another.age' WHERE id = $1", [broken]);
+    await bench().look("UPDATE outbox_events SET payload = '{}' WHERE id = $1", [broken]);
     expect(await claimIds(at(2))).toEqual([sound]);
     expect(await bench().look("SELECT id FROM outbox_events WHERE status = 'DEAD'")).toEqual([
       { id: broken },
@@ -145,6 +146,41 @@ describe('the outbox', () => {
     // Failing again and again makes nothing look younger.
     await relay().markFailed([id], 'broker away', at(500), 10);
     expect(await relay().oldestPendingAgeMs(at(100))).toBe(100_000);
+  });
+
+  it('holds nothing up with types of a newer version, neither tried nor new, and tells how many there are', async () => {
+    const figures = async () =>
+      Object.fromEntries(
+        (await createQueueFigures(bench().pool)(at(100))).map(({ name, value }) => [name, value]),
+      );
+    for (const type of ['from.tomorrow', 'from.tomorrow', 'also.new']) {
+      const id = await send(bench().stores, at(0));
+      await bench().look('UPDATE outbox_events SET type = $2 WHERE id = $1', [id, type]);
+    }
+    await bench().look(
+      "UPDATE outbox_events SET last_error = 'broker away' WHERE type = 'also.new'",
+    );
+    expect(await claimIds(at(100))).toEqual([]);
+    expect(await relay().nextDueAt()).toBeNull();
+    expect(await relay().oldestPendingAgeMs(at(100))).toBe(0);
+    expect(await relay().countUnknown()).toEqual([
+      { type: 'also.new', count: 1 },
+      { type: 'from.tomorrow', count: 2 },
+    ]);
+    expect(await figures()).toMatchObject({
+      aivedio_outbox_oldest_age_seconds: 0,
+      aivedio_outbox_unknown_messages: 3,
+    });
+    const known = await send(bench().stores, at(60));
+    expect(await relay().oldestPendingAgeMs(at(100))).toBe(40_000);
+    expect(await figures()).toMatchObject({
+      aivedio_outbox_oldest_age_seconds: 40,
+      aivedio_outbox_unknown_messages: 3,
+    });
+    expect(await claimIds(at(100))).toEqual([known]);
+    expect(
+      await bench().look("SELECT DISTINCT status FROM outbox_events WHERE type LIKE '%new%'"),
+    ).toEqual([{ status: 'PENDING' }]);
   });
 });
 

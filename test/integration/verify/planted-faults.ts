@@ -352,6 +352,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
             SELECT event_id FROM inbox_dedup WHERE consumer_group = 'reducer' LIMIT 1)`,
   },
   {
+    invariant: 'outbox_delivered',
+    what: 'a message that waits for a version that knows its type',
+    sql: `UPDATE outbox_events SET type = 'from.tomorrow', status = 'PENDING', published_at = NULL WHERE id = (
+            SELECT id FROM outbox_events WHERE type = 'task.status.changed' ORDER BY id LIMIT 1)`,
+  },
+  {
     invariant: 'no_dead_messages',
     what: 'a message that was given up',
     sql: `INSERT INTO bus_messages (consumer_group, event_id, type, envelope, status, available_at, deliveries, created_at)

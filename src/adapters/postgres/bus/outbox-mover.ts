@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 
 import { groupsOf, MESSAGE_TYPES, type ConsumerGroup } from '../../../ports/messages';
-import type { OpenWrite, OutboxMover } from '../../../ports/stores/message-store';
+import type { OpenWrite, OutboxMover, UnknownMessages } from '../../../ports/stores/message-store';
 import { poolDatabase } from '../database';
 import { run, runForOne, runForOnly } from '../run-statement';
 import { createLookBounds, queues, type LookBounds } from './look-bounds';
@@ -56,12 +56,16 @@ export const createPostgresOutboxMover = (options: PostgresOutboxMoverOptions): 
       return moved;
     },
     lag: async (now) => {
-      const [{ since }, openWrite] = await Promise.all([
-        runForOnly<{ since: Date | null }>(db, 'oldest-pending-message', { now }),
+      const [{ since }, openWrite, unknown] = await Promise.all([
+        runForOnly<{ since: Date | null }>(db, 'oldest-pending-message', {
+          types: MESSAGE_TYPES,
+          now,
+        }),
         runForOne<OpenWrite>(db, 'find-longest-open-write', {}),
+        run<UnknownMessages>(db, 'count-unknown-messages', { types: MESSAGE_TYPES }),
       ]);
       const pendingMs = since === null ? 0 : Math.max(now.getTime() - since.getTime(), 0);
-      return { pendingMs, openWrite };
+      return { pendingMs, openWrite, unknown };
     },
     nextDueAt: async () => {
       const [next] = await run<{ availableAt: Date }>(db, 'find-next-outbox-event-due', {

@@ -1,9 +1,10 @@
 -- Leases due messages by moving their time to `leaseUntil`, oldest first. By row and never by a cursor: a message that
 -- commits late is still found: `from` is the beginning every now and then. Rows that another relay is leasing are passed
--- over.
+-- over. Types that this version does not know stay pending for the version that does.
 WITH due AS (
   SELECT id, available_at FROM outbox_events
   WHERE status = 'PENDING' AND available_at >= :from AND available_at <= :now
+    AND type = ANY (:types::text[])
   ORDER BY available_at, id
   LIMIT :limit
   FOR NO KEY UPDATE SKIP LOCKED

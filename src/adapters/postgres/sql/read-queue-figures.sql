@@ -41,8 +41,12 @@ FROM (
   SELECT CASE WHEN last_error IS NULL THEN available_at ELSE occurred_at END AS since
   FROM outbox_events
   WHERE status = 'PENDING' AND (available_at <= :now OR last_error IS NOT NULL)
+    AND type = ANY (:types::text[])
   ORDER BY available_at, id LIMIT 1000
 ) AS pending
+UNION ALL
+SELECT 'aivedio_outbox_unknown_messages', NULL, count(*)::float8
+FROM outbox_events WHERE status = 'PENDING' AND type <> ALL (:types::text[])
 UNION ALL
 SELECT 'aivedio_mq_consumer_lag', consumer_group, count(*)::float8
 FROM bus_messages WHERE status = 'READY' AND available_at <= :now GROUP BY consumer_group

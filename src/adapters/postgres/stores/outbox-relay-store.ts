@@ -1,7 +1,11 @@
 import type { Pool } from 'pg';
 
-import { parseEnvelope, type Envelope } from '../../../ports/messages';
-import type { OpenWrite, OutboxRelayStore } from '../../../ports/stores/message-store';
+import { MESSAGE_TYPES, parseEnvelope, type Envelope } from '../../../ports/messages';
+import type {
+  OpenWrite,
+  OutboxRelayStore,
+  UnknownMessages,
+} from '../../../ports/stores/message-store';
 import { createLookBounds, queues, type LookBounds } from '../bus/look-bounds';
 import { poolDatabase, type Database } from '../database';
 import { run, runForOne, runForOnly } from '../run-statement';
@@ -16,6 +20,7 @@ export const createOutboxRelayStore = (
     claim: async (now, leaseUntil, limit) => {
       const look = looks.begin(queues.outbox, now);
       const rows = await run<OutboxRow>(db, 'claim-outbox', {
+        types: MESSAGE_TYPES,
         from: look.from,
         now,
         leaseUntil,
@@ -39,16 +44,22 @@ export const createOutboxRelayStore = (
     },
     oldestPendingAgeMs: async (now) => {
       const { since } = await runForOnly<{ since: Date | null }>(db, 'oldest-pending-message', {
+        types: MESSAGE_TYPES,
         now,
       });
       return since === null ? 0 : Math.max(0, now.getTime() - since.getTime());
     },
     longestOpenWrite: () => runForOne<OpenWrite>(db, 'find-longest-open-write', {}),
+    countUnknown: () =>
+      run<UnknownMessages>(db, 'count-unknown-messages', { types: MESSAGE_TYPES }),
     nextDueAt: async () => {
-      const from = looks.since(queues.outbox);
-      const { at } = await runForOnly<{ at: Date | null }>(db, 'next-message-due-at', { from });
-      if (at !== null) looks.lower(queues.outbox, at);
-      return at;
+      const next = await runForOne<{ availableAt: Date }>(db, 'find-next-outbox-event-due', {
+        types: MESSAGE_TYPES,
+        from: looks.since(queues.outbox),
+      });
+      if (next === null) return null;
+      looks.lower(queues.outbox, next.availableAt);
+      return next.availableAt;
     },
   };
 };

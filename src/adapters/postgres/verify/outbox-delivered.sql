@@ -10,7 +10,8 @@ newest AS (
 )
 SELECT o.id AS subject, format('%s is %s', o.type, CASE o.status
     WHEN 'DEAD' THEN 'dead: ' || coalesce(left(o.last_error, 100), 'no reason')
-    WHEN 'PENDING' THEN 'passed over since ' || o.available_at
+    WHEN 'PENDING' THEN CASE WHEN o.type = ANY (:readTypes::text[]) THEN 'passed over'
+      ELSE 'left to a version that knows its type,' END || ' since ' || o.available_at
     ELSE 'published, and unknown to ' || reader.consumer_group END) AS detail
 FROM outbox_events o
 LEFT JOIN reader ON reader.type = o.type AND o.status = 'PUBLISHED'
