@@ -48,8 +48,8 @@ const isPlannedLater = (context: FlowContext, { reconcileTries, leaseUntil }: At
   return plannedMs - context.clock.now().getTime() > EARLY_MS;
 };
 
-/** Clocks differ a little: rather two questions than none. */
-const EARLY_MS = 10_000;
+/** Clocks differ a little: rather two questions than none. Shorter than any pause between two of them that lasts. */
+const EARLY_MS = 3_000;
 
 const isUnknown = (attempt: Attempt): boolean =>
   attempt.jobId === null && (attempt.status === 'UNKNOWN' || isWatched(attempt));
@@ -107,6 +107,8 @@ const recordOutcome = async (
   const event = judge(attempt, provider, absentSince, now);
   const attemptPatch = { reconcileTries: attempt.reconcileTries + 1, absentSince };
   if (event === null) {
+    // Another question was answered meanwhile, and has planned the next one.
+    if (attempt.reconcileTries !== asked.reconcileTries) return null;
     const retryAfterMs = outcome.kind === 'UNAVAILABLE' ? (outcome.retryAfterMs ?? 0) : 0;
     await askAgain(context, tx, attempt, provider, attemptPatch, retryAfterMs);
     return null;

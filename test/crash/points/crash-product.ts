@@ -107,11 +107,6 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
   };
   const admin = async <T>(route: string, body?: unknown): Promise<T> =>
     (await (await ask(`_admin/${route}`, body)).json()) as T;
-  const pidOf = (name: string): number => {
-    const pid = supervisor.pidOf(name);
-    if (pid === null) throw new Error(`${name} does not run`);
-    return pid;
-  };
   const { tenantId } = platform.firstStart ?? {};
   if (tenantId === undefined) throw new Error('A fresh data folder must make its first tenant');
   return {
@@ -137,7 +132,8 @@ const take = async (product: RunningProduct): Promise<CrashProduct> => {
     pidOf: (name) => supervisor.pidOf(name),
     livesOf: (name) => lives.get(name) ?? 0,
     whilePaused: async (name, work) => {
-      const pid = pidOf(name);
+      // Another point may have killed it a moment ago.
+      const pid = await eventually(`${name} runs`, () => supervisor.pidOf(name), LOOK_MS);
       process.kill(pid, 'SIGSTOP');
       try {
         return await work();

@@ -225,6 +225,27 @@ describe('the silence of a provider’s list', () => {
     expect((await flow.attempts(id))[0]?.reconcileTries).toBeGreaterThan(reconcileTries);
   });
 
+  it('is asked about no oftener while it is unknown, either', async () => {
+    const flow = await open();
+    await flow.look('UPDATE providers SET create_settles_ms = 600000, absence_grace_ms = 35000');
+    const { id } = await flow.submit({ fault: 'not_created_lost' });
+    await ask(flow, 120_000);
+    const { id: attemptId, status, reconcileTries } = await flow.attempt(id);
+    expect(status).toBe('UNKNOWN');
+    await flow.look('DELETE FROM inbox_dedup');
+    await flow.look('DELETE FROM bus_messages');
+    await flow.look(
+      `UPDATE outbox_events SET status = 'PENDING', published_at = NULL, available_at = $1
+       WHERE status = 'PUBLISHED' AND type = 'attempt.reconcile.requested'`,
+      [flow.clock.now()],
+    );
+    await flow.drain(['scheduler']);
+    const planned = `SELECT id FROM outbox_events WHERE aggregate_id = '${attemptId}' AND status = 'PENDING'
+      AND type = 'attempt.reconcile.requested'`;
+    expect((await flow.look(planned)).length).toBeLessThanOrEqual(2);
+    expect((await flow.attempt(id)).reconcileTries - reconcileTries).toBeLessThanOrEqual(1);
+  });
+
   it('does not end the watch of one that was given up for lost', async () => {
     const flow = await open();
     await flow.look('UPDATE providers SET create_settles_ms = 0');

@@ -58,8 +58,9 @@ describe('a reference', () => {
         ),
     ],
   ];
-  it.each(attempts)('%s has something to be seen', async (_, send) => {
-    for (const reference of ['  ', '\u200b', 'a\0b', '', 'x'.repeat(201)]) {
+  it.each(attempts)('%s is what it looks like', async (_, send) => {
+    const alike = ['REF-1 ', ' REF-1', 'REF-1\u200b', 'REF\u00a01', 'RE\u0301F', 'REF\n1'];
+    for (const reference of ['  ', '\u200b', 'a\0b', '', 'x'.repeat(201), ...alike]) {
       const answer = await send(reference);
       expect([reference, answer.errors]).toMatchObject([
         reference,
