@@ -180,14 +180,18 @@ const order = async (
 ): Promise<void> => {
   const type = `${name[0]?.toUpperCase() ?? ''}${name.slice(1)}Input`;
   const query = `mutation Order($input: ${type}!) { ${name}(input: $input) { userErrors { code } } }`;
+  let cause: unknown;
   for (let tries = 0; tries < 60; tries += 1) {
     const answer = await world.operator
       .request<Record<string, { userErrors: readonly { code: string }[] } | null>>(query, { input })
-      .catch(() => null);
+      .catch((error: unknown) => {
+        cause = error;
+        return null;
+      });
     if (answer?.data?.[name] !== undefined && answer.data[name] !== null) return;
     await wait(SHORT_MS / 8);
   }
-  throw new Error(`${name} was not done within ${(60 * SHORT_MS) / 8 / 1_000} s`);
+  throw new Error(`${name} was not done within ${(60 * SHORT_MS) / 8 / 1_000} s`, { cause });
 };
 
 const repeatOutbox: Fault = async (world) => {

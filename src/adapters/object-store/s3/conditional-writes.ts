@@ -44,6 +44,7 @@ export class ConditionalWrites {
       if (statusOf(error) === 501 || nameOf(error) === 'NotImplemented') return false;
       throw error;
     } finally {
+      // At worst an empty object stays below our own prefix, where no list shows it.
       await removeKey(this.bucket, key).catch(() => undefined);
     }
   }
